@@ -84,9 +84,8 @@ const std::vector<Section>& sections(Target::Kind target) {
   return target == Target::Kind::Cuda ? cuda : cpu;
 }
 
-}  // namespace
-
-std::string prelude_for(Target::Kind target, std::string_view source) {
+/// The sections that the source mentions, and those that these mention.
+std::vector<const Section*> sections_for(Target::Kind target, std::string_view source) {
   const std::vector<Section>& all = sections(target);
   std::vector<bool> is_selected(all.size());
   std::set<std::string, std::less<>> mentioned = identifiers(source);
@@ -99,13 +98,28 @@ std::string prelude_for(Target::Kind target, std::string_view source) {
       mentioned.insert(all[p].mentions.begin(), all[p].mentions.end());
     }
   }
+  std::vector<const Section*> selected;
+  for (size_t p = 0; p < all.size(); ++p)
+    if (is_selected[p]) selected.push_back(&all[p]);
+  return selected;
+}
+
+}  // namespace
+
+std::string prelude_for(Target::Kind target, std::string_view source) {
   std::string text;
-  for (size_t p = 0; p < all.size(); ++p) {
-    if (!is_selected[p]) continue;
-    text += all[p].text;
+  for (const Section* section : sections_for(target, source)) {
+    text += section->text;
     if (!text.ends_with("\n\n")) text += "\n";
   }
   return text;
+}
+
+std::vector<std::string> prelude_names(Target::Kind target, std::string_view source) {
+  std::vector<std::string> names;
+  for (const Section* section : sections_for(target, source))
+    if (std::ranges::count(names, section->required_names[0]) == 0) names.push_back(section->required_names[0]);
+  return names;
 }
 
 const std::set<std::string, std::less<>>& reserved_by_preludes() {

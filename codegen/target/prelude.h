@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "codegen/target/target.h"
 
@@ -14,6 +15,9 @@ namespace ingot::codegen {
 /// The text of the sections that `source` mentions, and of the sections that these mention, in the files' order. Each
 /// section ends with an empty line.
 std::string prelude_for(Target::Kind target, std::string_view source);
+
+/// The names that these sections define, in the same order.
+std::vector<std::string> prelude_names(Target::Kind target, std::string_view source);
 
 /// C++ text that contains all names that generated source must not declare: the definitions of the target's prelude,
 /// and the functions that its spellings call.

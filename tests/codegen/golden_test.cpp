@@ -2,7 +2,8 @@
 // is therefore reviewed as a change of generated code. Only script/rebase-goldens writes the golden files.
 //
 // tests/golden/CASE/op.py is the op; for each layout of the table below there are LAYOUT.cuda.cu and LAYOUT.cpu.cpp.
-// ir.txt, schedule.txt and kernel.txt belong to the first layout on CUDA.
+// They show what a call runs, with eager's strides of the results, and how it is launched; instead of the prelude, they
+// list the names that they use from it. ir.txt, schedule.txt and kernel.txt belong to the first layout on CUDA.
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,8 @@
 #include <map>
 #include <set>
 
+#include "codegen/print/header_comment.h"
+#include "codegen/print/launch_comment.h"
 #include "frontend/frontend.h"
 #include "tests/codegen/op_call.h"
 
@@ -118,6 +121,18 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// The source of a call, with the names of the prelude's sections instead of their text.
+std::string source_of(const ir::Graph& graph, const Prepared& prepared, std::span<const ir::SizesAndStrides> params,
+                      const Target& target, const Options& options, std::string_view op_source) {
+  const DescribedCall call{prepared.host, {params, prepared.results, prepared.workspaces}, prepared.geometries};
+  LaunchComments comments(graph, prepared.outline, prepared.layouts, target, call);
+  const std::string functions =
+      generate_functions(graph, prepared.outline, prepared.layouts, target, options, "", &comments).text;
+  std::string names;
+  for (const std::string& name : prelude_names(target.kind, functions)) names += " " + name;
+  return comment_out(op_source) + (names.empty() ? "" : "//\n// prelude:" + names + "\n") + "\n" + functions;
+}
+
 /// The expected files of a row of the table: path → contents.
 std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
   const fs::path folder = kRoot / golden.op;
@@ -133,7 +148,7 @@ std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
   std::map<fs::path, std::string> texts;
   for (const Target& target : {kCuda, kCpu}) {
     const bool is_cuda = target.kind == Target::Kind::Cuda;
-    const OpCall call(golden.arguments, is_cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
+    OpCall call(golden.arguments, is_cuda ? frontend::Device::Cuda : frontend::Device::Cpu);
     ir::Graph graph = frontend::lower(*definition, call.signature, call.symbol_values());
     ir::verify(graph);
     graph = ir::contract(ir::simplify(ir::inline_calls(graph)));
@@ -142,8 +157,9 @@ std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
     ir::verify(graph);
     const Prepared prepared = prepare(graph, call.tensors, false, {}, /*on_cuda=*/is_cuda);
     const Options options{golden.check_indices, false};
+    call.tensors.params.resize(graph.params.size());  // a random seed is a parameter without dims
     texts[folder / (std::string(golden.layout) + (is_cuda ? ".cuda.cu" : ".cpu.cpp"))] =
-        generate(graph, prepared.outline, prepared.layouts, target, options, definition->source_text()).text;
+        source_of(graph, prepared, call.tensors.params, target, options, definition->source_text());
     if (!first || !is_cuda) continue;
     texts[folder / "ir.txt"] = print(graph);
     texts[folder / "schedule.txt"] = schedule_text(graph, prepared.outline, prepared.layouts, target, options);

@@ -119,6 +119,12 @@ TEST(Prelude, ContainsOnlyUsedSections) {
   EXPECT_NE(prelude_for(Target::Kind::Cpu, "float16").find("half_to_float"), std::string::npos);
 }
 
+TEST(Prelude, HasASectionForEachFunction) {
+  const std::vector<std::string> names =
+      prelude_names(Target::Kind::Cuda, "auto f() { return in_turn<float, 1>() + maximum(1.0f, 2.0f); }");
+  EXPECT_EQ(names, (std::vector<std::string>{"maximum", "place_of", "in_turn"}));
+}
+
 TEST(Prelude, CompilesAsAWhole) {
   const auto file = [](const char* name) {
     std::ifstream stream(std::string("codegen/target/prelude/") + name);

@@ -1,4 +1,4 @@
-// NVRTC compiles every CUDA golden file to machine code, for every supported GPU generation.
+// NVRTC compiles every CUDA golden file, below its prelude, to machine code, for every supported GPU generation.
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "codegen/target/prelude.h"
 #include "runtime/compile/compiler.h"
 #include "tests/scratch.h"
 
@@ -31,7 +32,8 @@ TEST_P(GoldenNvrtc, Compiles) {
   const std::vector<fs::path> files = goldens();
   ASSERT_FALSE(files.empty()) << "run this in the root of the tree";
   for (const fs::path& file : files) {
-    const std::string text = read_file(file);
+    const std::string functions = read_file(file);
+    const std::string text = codegen::prelude_for(codegen::Target::Kind::Cuda, functions) + functions;
     if (GetParam() < 90 && text.find("__cluster_dims__") != std::string::npos) continue;  // these GPUs have no clusters
     try {
       EXPECT_FALSE(Nvrtc::compile_cubin(text, file.filename().string(), GetParam(), false).empty()) << file;

@@ -148,7 +148,7 @@ struct Resident {
     }
 };
 
-// ingot: in_turn
+// ingot: place_of
 // Shared memory that the reductions of a kernel use one after the other; reductions that need
 // equally many bytes use the same memory.
 template <int bytes>
@@ -156,6 +156,8 @@ __device__ inline void* place_of() {
     __shared__ double place[(bytes + 7) / 8];
     return place;
 }
+
+// ingot: in_turn
 template <typename T, int slot>
 __device__ inline T& in_turn() {
     if (slot > 0) __syncthreads();

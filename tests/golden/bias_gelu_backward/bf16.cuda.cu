@@ -1,130 +1,21 @@
 // def bias_gelu(x, b, r):
 //     return F.gelu(x + b) + r
+//
+// prelude: int64 uint32 bfloat16 Vec load store approximate_reciprocal Sum tree carry combined_across
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-struct bfloat16 {
-    unsigned short bits;
-
-    bfloat16() = default;
-    __device__ explicit bfloat16(float value) {
-#if __CUDA_ARCH__ >= 800
-        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-#else
-        const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
-                                                                            // even
-        bits = (unsigned short)(value != value ? 0x7fff : rounded);
-#endif
-    }
-    __device__ operator float() const {
-#if __CUDA_ARCH__ >= 800
-        float wide;  // one instruction, for either half of a word
-        asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
-        return wide;
-#else
-        return __uint_as_float(unsigned(bits) << 16);
-#endif
-    }
-};
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// 1 / b, where both are normal numbers, within about one ulp.
-__device__ inline float approximate_reciprocal(float b) {
-    float near;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
-    return near;
-}
-__device__ inline double approximate_reciprocal(double b) { return 1.0 / b; }
-
-struct Sum {
-    template <typename T>
-    static __device__ inline T of(T a, T b) {
-        return a + b;
-    }
-    static __device__ inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// Combines n consecutive values as a binary tree, adjacent pairs first.
-template <typename Kind, int n, typename T>
-__device__ inline T tree(T* values) {
-#pragma unroll
-    for (int step = 1; step < n; step *= 2) {
-#pragma unroll
-        for (int k = 0; k + step < n; k += 2 * step)
-            values[k] = Kind::of(values[k], values[k + step]);
-    }
-    return values[0];
-}
-
-// As `tree` of numbers, for each element of the vectors.
-template <typename Kind, int n, typename T, int lanes>
-__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
-    Vec<T, lanes> found;
-#pragma unroll
-    for (int k = 0; k < lanes; ++k) {
-        T of_lane[n];
-#pragma unroll
-        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
-        found[k] = tree<Kind, n>(of_lane);
-    }
-    return found;
-}
-
-// Merges the result of a group of adjacent accumulators into the results of the groups before it,
-// as a binary counter carries: adjacent groups are combined first. After the last group, the
-// highest level holds the result of all groups.
-template <typename Kind, typename T, int n>
-__device__ inline void carry(T (&levels)[n], int group, T found) {
-    bool carries = true;
-#pragma unroll
-    for (int level = 0; level < n; ++level) {
-        if (!carries) continue;
-        carries = group >> level & 1;
-        T both[2] = {levels[level], found};
-        if (carries)
-            found = tree<Kind, 2>(both);
-        else
-            levels[level] = found;
-    }
-}
-
-// Combines the results of a row's threads in the order of the threads. `spacing` rows are
-// interleaved: the threads of a row are `spacing` apart.
-template <typename Kind, int threads, int spacing, int slot, typename T>
-__device__ inline T combined_across(T found) {
-    __shared__ T of_threads[threads][spacing];
-    const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
-    of_threads[thread][row] = found;
-    __syncthreads();
-    T of_row[threads];
-#pragma unroll
-    for (int t = 0; t < threads; ++t) of_row[t] = of_threads[t][row];
-    return tree<Kind, threads>(of_row);
-}
-
+// where: n0 = x.size(1), n1 = x.size(0), grad_stride1 = x.size(1), x_stride1 = x.size(1), out0_stride1 = x.size(1)
+// requires: x.size(0) == r.size(0), x.size(0) == grad.size(0), x.size(1) == b.size(0), x.size(1) == r.size(1),
+//   x.size(1) == grad.size(1)
+// requires: x.dtype == bf16, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+// requires: b.dtype == bf16, b.dim() == 1, b.is_contiguous(), aligned(b, 16)
+// requires: grad.dtype == bf16, grad.dim() == 2, grad.is_contiguous(), aligned(grad, 16)
+// requires: out0.dtype == bf16, out0.dim() == 2, out0.size(0) == x.size(0), out0.size(1) == x.size(1),
+//   out0.is_contiguous(), aligned(out0, 16)
+// requires: no_overlap(out0, x, b, grad)
+// requires: 8192 < n1 <= 16384, 1 <= x.size(0)*x.size(1) <= 2139095039, n1 % 8 == 0, n0 % 16 == 0
+// scratch: found = empty(f32, n0 * 128)
+// launch: entry=bias_gelu_backward, grid=ceil(n0 / 256) * 128, block=256, args=x, b, grad, out0, found, n0, n1, n0, n0,
+//   n0
 extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
         const bfloat16* __restrict__ x,     // at row + i * x_stride1
         const bfloat16* __restrict__ b,     // at row
@@ -188,6 +79,9 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
     }
 }
 
+// where: n0 = x.size(1)
+// requires: out1.dtype == bf16, out1.dim() == 1, out1.size(0) == x.size(1), out1.is_contiguous(), aligned(out1, 16)
+// launch: entry=bias_gelu_backward_rest, grid=ceil(n0 / 32), block=256, args=out1, found, n0
 extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward_rest(
         bfloat16* __restrict__ out1,  // at row
         float* found,                 // partial results of chunks

@@ -1,26 +1,17 @@
 // def corners(boxes):  # centre and size to corners
 //     cx, cy, w, h = boxes.unbind(-1)
 //     return torch.stack([cx - 0.5 * w, cy - 0.5 * h, cx + 0.5 * w, cy + 0.5 * h], -1)
+//
+// prelude: Vec load store
 
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
+// where: n = boxes.size(0)
+// requires: boxes.size(1) == 4
+// requires: boxes.dtype == f32, boxes.dim() == 2, boxes.is_contiguous(), aligned(boxes, 16)
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == boxes.size(0), out.size(1) == 4, out.is_contiguous(),
+//   aligned(out, 16)
+// requires: no_overlap(out, boxes)
+// requires: 1 <= n <= 2147418111, boxes.size(0)*4 - 3 <= 2147483647
+// launch: entry=corners, grid=ceil(n / 256), block=256, args=boxes, out, n, 4, 4
 extern "C" __global__ void __launch_bounds__(256) corners(
         const float* __restrict__ boxes,  // at i * boxes_stride + 0..3
         float* __restrict__ out,          // at i * out_stride + 0..3

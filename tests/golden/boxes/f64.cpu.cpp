@@ -1,15 +1,15 @@
 // def corners(boxes):  # centre and size to corners
 //     cx, cy, w, h = boxes.unbind(-1)
 //     return torch.stack([cx - 0.5 * w, cy - 0.5 * h, cx + 0.5 * w, cy + 0.5 * h], -1)
+//
+// prelude: int64 argument
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
+// requires: boxes.size(1) == 4
+// requires: boxes.dtype == f64, boxes.dim() == 2, boxes.is_contiguous()
+// requires: out.dtype == f64, out.dim() == 2, out.size(0) == boxes.size(0), out.size(1) == 4, out.is_contiguous()
+// requires: no_overlap(out, boxes)
+// requires: boxes.size(0) >= 1
+// launch: entry=corners, units=boxes.size(0), args=boxes, out
 extern "C" void corners(const void* const* arguments, int64 begin, int64 end) {
     const double* __restrict boxes = argument<const double*>(arguments[0]);  // at i * 4 + 0..3
     double* __restrict out = argument<double*>(arguments[1]);                // at i * 4 + 0..3

@@ -1,43 +1,16 @@
 // def quantise(x, scale, zero):
 //     q = clamp(round(x / scale) + zero, 0, 255).to(torch.uint8)
 //     return q, (q.float() - zero) * scale
+//
+// prelude: nearbyintf uint8 int64 unknown_zero to_int64 argument maximum minimum
 
-extern "C" float nearbyintf(float) noexcept;
-
-using uint8 = unsigned char;
-
-using int64 = long long;
-
-// A zero whose value the compiler does not know.
-static const int unknown_zero = [] {
-    int zero = 0;
-    asm("" : "+r"(zero));
-    return zero;
-}();
-
-template <typename T>
-inline int64 to_int64(T a) {
-    return int64(a + T(unknown_zero)) + unknown_zero;
-}
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T minimum(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
-}
-
+// requires: x.dtype == f32, x.dim() == 1, x.is_contiguous()
+// requires: scale.dtype == f32, scale.dim() == 1, scale.size(0) == 1, scale.is_contiguous()
+// requires: out0.dtype == u8, out0.dim() == 1, out0.size(0) == x.size(0), out0.is_contiguous()
+// requires: out1.dtype == f32, out1.dim() == 1, out1.size(0) == x.size(0), out1.is_contiguous()
+// requires: no_overlap(out0, x, scale, out1), no_overlap(out1, x, scale)
+// requires: x.size(0) >= 1
+// launch: entry=quantise, units=x.size(0), args=x, scale, f32(zero), out0, out1
 extern "C" void quantise(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);      // contiguous
     const float* __restrict scale = argument<const float*>(arguments[1]);  // one element

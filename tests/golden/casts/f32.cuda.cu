@@ -1,69 +1,17 @@
 // def quantise(x, scale, zero):
 //     q = clamp(round(x / scale) + zero, 0, 255).to(torch.uint8)
 //     return q, (q.float() - zero) * scale
+//
+// prelude: uint8 int64 Vec load store load_until store_until maximum minimum
 
-using uint8 = unsigned char;
-
-using int64 = long long;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// Loads the N elements from i on; past the last of n elements, the last one is repeated.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
-    Vec<T, N> values;
-#pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
-    return values;
-}
-
-// Stores those of the N elements from i on that are below n.
-template <typename T, int N, typename I>
-__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) data[i + k] = values[k];
-}
-
-// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
-__device__ inline float maximum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fmaxf(a, b);
-#endif
-}
-
-// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
-__device__ inline float minimum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fminf(a, b);
-#endif
-}
-
+// where: n = x.size(0)
+// requires: x.dtype == f32, x.dim() == 1, x.is_contiguous(), aligned(x, 16)
+// requires: scale.dtype == f32, scale.dim() == 1, scale.size(0) == 1, scale.is_contiguous()
+// requires: out0.dtype == u8, out0.dim() == 1, out0.size(0) == x.size(0), out0.is_contiguous(), aligned(out0, 16)
+// requires: out1.dtype == f32, out1.dim() == 1, out1.size(0) == x.size(0), out1.is_contiguous(), aligned(out1, 16)
+// requires: no_overlap(out0, x, scale, out1), no_overlap(out1, x, scale)
+// requires: 1 <= n <= 2147418111
+// launch: entry=quantise, grid=ceil(n / 512), block=128, args=x, scale, zero, out0, out1, n
 extern "C" __global__ void __launch_bounds__(128) quantise(
         const float* __restrict__ x,      // contiguous
         const float* __restrict__ scale,  // one element

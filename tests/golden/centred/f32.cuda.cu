@@ -1,186 +1,19 @@
 // def centred(x, y):  # a sum that is stored, and its rows' mean, which columns are summed of
 //     h = x + y
 //     return h, (h - h.mean(1, keepdim=True)).sum(0)
+//
+// prelude: int64 uint32 Vec load store Sum from_thread with_thread tree place_of in_turn Deal of_block of_runs combined combined_across
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-struct Sum {
-    template <typename T>
-    static __device__ inline T of(T a, T b) {
-        return a + b;
-    }
-    static __device__ inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// The value of the thread whose lane number differs from this thread's in `bits`.
-template <typename T>
-__device__ inline T from_thread(T value, int bits) {
-    if constexpr (sizeof(T) < 4)
-        return T(__shfl_xor_sync(~0u, int(value), bits));
-    else
-        return __shfl_xor_sync(~0u, value, bits);
-}
-
-// Combines `found` with the `found` of the thread whose lane number differs from this thread's in
-// `bits`.
-template <typename Kind, typename T>
-__device__ inline T with_thread(T found, int bits) {
-    return Kind::of(found, from_thread(found, bits));
-}
-
-// Combines n consecutive values as a binary tree, adjacent pairs first.
-template <typename Kind, int n, typename T>
-__device__ inline T tree(T* values) {
-#pragma unroll
-    for (int step = 1; step < n; step *= 2) {
-#pragma unroll
-        for (int k = 0; k + step < n; k += 2 * step)
-            values[k] = Kind::of(values[k], values[k + step]);
-    }
-    return values[0];
-}
-
-// Shared memory that the reductions of a kernel use one after the other; reductions that need
-// equally many bytes use the same memory.
-template <int bytes>
-__device__ inline void* place_of() {
-    __shared__ double place[(bytes + 7) / 8];
-    return place;
-}
-template <typename T, int slot>
-__device__ inline T& in_turn() {
-    if (slot > 0) __syncthreads();
-    return *static_cast<T*>(place_of<sizeof(T)>());
-}
-
-// How the runs of a warp's threads are distributed: over `dealt` threads, each of which keeps
-// `kept` runs. Each thread of the row has a vector of adjacent accumulators in each run.
-template <int runs, int threads>
-struct Deal {
-    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
-    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
-};
-
-// Combines the accumulators (`classes`) of a row's threads in a block, each run separately: along
-// the bits of the accumulators' numbers, lowest first. A thread's part of a run is `lanes` adjacent
-// accumulators. In each run, the parts follow each other in thread order; the runs follow each
-// other, too. Within a warp, runs are distributed: of two threads, each continues with one half.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
-__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
-    using Dealt = Deal<runs, threads>;
-    constexpr int width = Dealt::width, warps = Dealt::warps;
-    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
-#pragma unroll
-    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
-#pragma unroll
-    for (int bits = 1; bits < width; bits *= 2) {
-        const int half = bits < dealt ? runs / (2 * bits) : 0;  // half of the runs that a thread
-                                                                // has left
-#pragma unroll
-        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
-            if (half > 0) {
-                const bool is_upper = threadIdx.x & bits;
-                const T mine = is_upper ? found[r + half] : found[r];
-                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
-            } else {
-                found[r] = with_thread<Kind>(found[r], bits);
-            }
-        }
-    }
-    if constexpr (warps > 1) {
-        auto& of_warps = in_turn<T[dealt][33], slot>();
-        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
-#pragma unroll
-        for (int r = 0; r < kept; ++r) {
-            if (r > 0) __syncthreads();
-            if (place < dealt) of_warps[place][warp] = found[r];
-            __syncthreads();
-            const T* const row = &of_warps[place % dealt][warp / warps * warps];
-            if constexpr (dealt == 1) {
-                found[r] = row[place % warps];
-#pragma unroll
-                for (int bits = 1; bits < warps; bits *= 2)
-                    found[r] = with_thread<Kind>(found[r], bits);
-            } else {
-                T of_warp[warps];
-#pragma unroll
-                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
-                found[r] = tree<Kind, warps>(of_warp);
-            }
-        }
-    }
-}
-
-// Combines the results of all runs. The runs that one thread keeps are adjacent: their numbers
-// differ in the lowest bits.
-template <typename Kind, int threads, typename T, int runs>
-__device__ inline T of_runs(T (&found)[runs]) {
-    T all = tree<Kind, Deal<runs, threads>::kept>(found);
-#pragma unroll
-    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
-        all = with_thread<Kind>(all, bits);
-    return all;
-}
-
-// Combines the accumulators of a row's threads into the row's result.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n>
-__device__ inline T combined(T (&classes)[n]) {
-    T found[n / lanes];
-    of_block<Kind, lanes, threads, slot>(classes, found);
-    return of_runs<Kind, threads>(found);
-}
-
-// As `tree` of numbers, for each element of the vectors.
-template <typename Kind, int n, typename T, int lanes>
-__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
-    Vec<T, lanes> found;
-#pragma unroll
-    for (int k = 0; k < lanes; ++k) {
-        T of_lane[n];
-#pragma unroll
-        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
-        found[k] = tree<Kind, n>(of_lane);
-    }
-    return found;
-}
-
-// Combines the results of a row's threads in the order of the threads. `spacing` rows are
-// interleaved: the threads of a row are `spacing` apart.
-template <typename Kind, int threads, int spacing, int slot, typename T>
-__device__ inline T combined_across(T found) {
-    __shared__ T of_threads[threads][spacing];
-    const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
-    of_threads[thread][row] = found;
-    __syncthreads();
-    T of_row[threads];
-#pragma unroll
-    for (int t = 0; t < threads; ++t) of_row[t] = of_threads[t][row];
-    return tree<Kind, threads>(of_row);
-}
-
+// where: n1 = x.size(1)
+// requires: x.size(0) == y.size(0), x.size(1) == y.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+// requires: y.dtype == f32, y.dim() == 2, y.is_contiguous(), aligned(y, 16)
+// requires: out0.dtype == f32, out0.dim() == 2, out0.size(0) == x.size(0), out0.size(1) == x.size(1),
+//   out0.is_contiguous(), aligned(out0, 16)
+// requires: no_overlap(out0, x, y)
+// requires: n1 == 512, 1 <= x.size(0)*x.size(1) <= 2139095039, n1 % 8 == 0
+// scratch: workspace0 = empty(f32, x.size(0))
+// launch: entry=centred, grid=x.size(0), block=64, args=x, y, out0, workspace0, n1
 extern "C" __global__ void __launch_bounds__(64) centred(
         const float* __restrict__ x,    // contiguous
         const float* __restrict__ y,    // contiguous
@@ -222,6 +55,13 @@ extern "C" __global__ void __launch_bounds__(64) centred(
     }
 }
 
+// where: n0 = x.size(1), n1 = x.size(0), x_stride1 = x.size(1), y_stride1 = x.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+// requires: y.dtype == f32, y.dim() == 2, y.is_contiguous(), aligned(y, 16)
+// requires: 512 < n1 <= 1024, 1 <= x.size(0)*x.size(1) <= 2139095039, n1 % 8 == 0, n0 % 16 == 0
+// scratch: found = empty(f32, n0 * 16)
+// launch: entry=centred_1, grid=ceil(n0 / 128) * 16, block=256, args=x, workspace0, y, float32(1 / x.size(1)), found,
+//   n0, n1, n0, n0
 extern "C" __global__ void __launch_bounds__(256) centred_1(
         const float* __restrict__ x,          // at row + i * x_stride1
         const float* __restrict__ workspace,  // at i
@@ -275,6 +115,9 @@ extern "C" __global__ void __launch_bounds__(256) centred_1(
     }
 }
 
+// where: n0 = x.size(1)
+// requires: out1.dtype == f32, out1.dim() == 1, out1.size(0) == x.size(1), out1.is_contiguous(), aligned(out1, 16)
+// launch: entry=centred_1_rest, grid=ceil(n0 / 32), block=256, args=out1, found, n0
 extern "C" __global__ void __launch_bounds__(256) centred_1_rest(
         float* __restrict__ out1,  // at row
         float* found,              // partial results of chunks

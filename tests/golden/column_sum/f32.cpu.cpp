@@ -1,58 +1,15 @@
 // def column_sum(x, y):
 //     return (x * y).sum(0)
+//
+// prelude: int64 argument smaller_of Sum Whole Part in_pieces combine_rows
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-struct Sum {
-    template <typename T>
-    static inline T of(T a, T b) {
-        return a + b;
-    }
-    static inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// A count known at compile time.
-template <int64 n>
-struct Whole {
-    constexpr operator int64() const { return n; }
-};
-
-// A count known at run time that is below n.
-template <int64 n>
-struct Part {
-    int64 number;
-    operator int64() const { return number; }
-};
-
-// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
-// but the last.
-template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
-    int64 first = begin;
-    for (; first + size <= end; first += size) work(first, Whole<size>());
-    if (first < end) work(first, Part<size>{end - first});
-}
-
-// As `combined`, for adjacent rows at once.
-template <typename Kind, typename T, int n, int rows>
-inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
-    for (int step = n / 2; step > 0; step /= 2)
-        for (int c = 0; c < step; ++c)
-            for (int k = 0; k < rows; ++k)
-                classes[c][k] = Kind::of(classes[c][k], classes[c + step][k]);
-    for (int k = 0; k < rows; ++k) found[k] = classes[0][k];
-}
-
+// where: n0 = x.size(1), n1 = x.size(0), x_stride1 = x.size(1), y_stride1 = x.size(1)
+// requires: x.size(0) == y.size(0), x.size(1) == y.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: y.dtype == f32, y.dim() == 2, y.is_contiguous()
+// requires: 8192 < n1 <= 16384, x.size(0)*x.size(1) >= 1
+// scratch: found = empty(f32, n0 * ceil(n1 / 1024))
+// launch: entry=column_sum, units=ceil(n0 / 64) * ceil(n1 / 1024), args=x, y, found, i64(n0), i64(n1), i64(n0), i64(n0)
 extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // at row + k + i * x_stride1
     const float* __restrict y = argument<const float*>(arguments[1]);  // at row + k + i * y_stride1
@@ -94,6 +51,9 @@ extern "C" void column_sum(const void* const* arguments, int64 begin, int64 end)
     }
 }
 
+// where: n0 = x.size(1), n1 = x.size(0)
+// requires: out.dtype == f32, out.dim() == 1, out.size(0) == x.size(1), out.is_contiguous()
+// launch: entry=column_sum_rest, units=ceil(n0 / 64), args=out, found, i64(n0), i64(n1)
 extern "C" void column_sum_rest(const void* const* arguments, int64 begin, int64 end) {
     float* __restrict out = argument<float*>(arguments[0]);  // at row + k
     float* found = argument<float*>(arguments[1]);           // partial results of chunks

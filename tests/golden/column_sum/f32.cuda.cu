@@ -1,97 +1,15 @@
 // def column_sum(x, y):
 //     return (x * y).sum(0)
+//
+// prelude: int64 uint32 Vec load store Sum tree carry combined_across
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-struct Sum {
-    template <typename T>
-    static __device__ inline T of(T a, T b) {
-        return a + b;
-    }
-    static __device__ inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// Combines n consecutive values as a binary tree, adjacent pairs first.
-template <typename Kind, int n, typename T>
-__device__ inline T tree(T* values) {
-#pragma unroll
-    for (int step = 1; step < n; step *= 2) {
-#pragma unroll
-        for (int k = 0; k + step < n; k += 2 * step)
-            values[k] = Kind::of(values[k], values[k + step]);
-    }
-    return values[0];
-}
-
-// As `tree` of numbers, for each element of the vectors.
-template <typename Kind, int n, typename T, int lanes>
-__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
-    Vec<T, lanes> found;
-#pragma unroll
-    for (int k = 0; k < lanes; ++k) {
-        T of_lane[n];
-#pragma unroll
-        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
-        found[k] = tree<Kind, n>(of_lane);
-    }
-    return found;
-}
-
-// Merges the result of a group of adjacent accumulators into the results of the groups before it,
-// as a binary counter carries: adjacent groups are combined first. After the last group, the
-// highest level holds the result of all groups.
-template <typename Kind, typename T, int n>
-__device__ inline void carry(T (&levels)[n], int group, T found) {
-    bool carries = true;
-#pragma unroll
-    for (int level = 0; level < n; ++level) {
-        if (!carries) continue;
-        carries = group >> level & 1;
-        T both[2] = {levels[level], found};
-        if (carries)
-            found = tree<Kind, 2>(both);
-        else
-            levels[level] = found;
-    }
-}
-
-// Combines the results of a row's threads in the order of the threads. `spacing` rows are
-// interleaved: the threads of a row are `spacing` apart.
-template <typename Kind, int threads, int spacing, int slot, typename T>
-__device__ inline T combined_across(T found) {
-    __shared__ T of_threads[threads][spacing];
-    const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
-    of_threads[thread][row] = found;
-    __syncthreads();
-    T of_row[threads];
-#pragma unroll
-    for (int t = 0; t < threads; ++t) of_row[t] = of_threads[t][row];
-    return tree<Kind, threads>(of_row);
-}
-
+// where: n0 = x.size(1), n1 = x.size(0), x_stride1 = x.size(1), y_stride1 = x.size(1)
+// requires: x.size(0) == y.size(0), x.size(1) == y.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+// requires: y.dtype == f32, y.dim() == 2, y.is_contiguous(), aligned(y, 16)
+// requires: 8192 < n1 <= 16384, 1 <= x.size(0)*x.size(1) <= 2139095039, n1 % 8 == 0, n0 % 16 == 0
+// scratch: found = empty(f32, n0 * 128)
+// launch: entry=column_sum, grid=ceil(n0 / 128) * 128, block=256, args=x, y, found, n0, n1, n0, n0
 extern "C" __global__ void __launch_bounds__(256) column_sum(
         const float* __restrict__ x,  // at row + i * x_stride1
         const float* __restrict__ y,  // at row + i * y_stride1
@@ -141,6 +59,9 @@ extern "C" __global__ void __launch_bounds__(256) column_sum(
     }
 }
 
+// where: n0 = x.size(1)
+// requires: out.dtype == f32, out.dim() == 1, out.size(0) == x.size(1), out.is_contiguous(), aligned(out, 16)
+// launch: entry=column_sum_rest, grid=ceil(n0 / 32), block=256, args=out, found, n0
 extern "C" __global__ void __launch_bounds__(256) column_sum_rest(
         float* __restrict__ out,  // at row
         float* found,             // partial results of chunks

@@ -2,17 +2,18 @@
 //     margin = where(label > 0, 1 - score, 1 + score)
 //     wrong = (margin > 1) & mask | isnan(score)
 //     return where(wrong, margin, 0.0), wrong
+//
+// prelude: uint8 int64 argument
 
-using uint8 = unsigned char;
-
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
+// requires: score.size(0) == mask.size(0), label.size(0) == score.size(0)
+// requires: score.dtype == f32, score.dim() == 1, score.is_contiguous()
+// requires: label.dtype == i64, label.dim() == 1, label.is_contiguous()
+// requires: mask.dtype == bool, mask.dim() == 1, mask.is_contiguous()
+// requires: out0.dtype == f32, out0.dim() == 1, out0.size(0) == score.size(0), out0.is_contiguous()
+// requires: out1.dtype == bool, out1.dim() == 1, out1.size(0) == score.size(0), out1.is_contiguous()
+// requires: no_overlap(out0, score, label, mask, out1), no_overlap(out1, score, label, mask)
+// requires: score.size(0) >= 1
+// launch: entry=hinge, units=score.size(0), args=score, label, mask, out0, out1
 extern "C" void hinge(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict score = argument<const float*>(arguments[0]);  // contiguous
     const int64* __restrict label = argument<const int64*>(arguments[1]);  // contiguous

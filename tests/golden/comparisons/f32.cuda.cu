@@ -2,47 +2,19 @@
 //     margin = where(label > 0, 1 - score, 1 + score)
 //     wrong = (margin > 1) & mask | isnan(score)
 //     return where(wrong, margin, 0.0), wrong
+//
+// prelude: uint8 int64 Vec load store load_until store_until
 
-using uint8 = unsigned char;
-
-using int64 = long long;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// Loads the N elements from i on; past the last of n elements, the last one is repeated.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
-    Vec<T, N> values;
-#pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
-    return values;
-}
-
-// Stores those of the N elements from i on that are below n.
-template <typename T, int N, typename I>
-__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) data[i + k] = values[k];
-}
-
+// where: n = score.size(0)
+// requires: score.size(0) == mask.size(0), label.size(0) == score.size(0)
+// requires: score.dtype == f32, score.dim() == 1, score.is_contiguous(), aligned(score, 16)
+// requires: label.dtype == i64, label.dim() == 1, label.is_contiguous(), aligned(label, 16)
+// requires: mask.dtype == bool, mask.dim() == 1, mask.is_contiguous(), aligned(mask, 16)
+// requires: out0.dtype == f32, out0.dim() == 1, out0.size(0) == score.size(0), out0.is_contiguous(), aligned(out0, 16)
+// requires: out1.dtype == bool, out1.dim() == 1, out1.size(0) == score.size(0), out1.is_contiguous(), aligned(out1, 16)
+// requires: no_overlap(out0, score, label, mask, out1), no_overlap(out1, score, label, mask)
+// requires: 1 <= n <= 2147418111
+// launch: entry=hinge, grid=ceil(n / 512), block=256, args=score, label, mask, out0, out1, n
 extern "C" __global__ void __launch_bounds__(256) hinge(
         const float* __restrict__ score,  // contiguous
         const int64* __restrict__ label,  // contiguous

@@ -1,204 +1,14 @@
 // def loss(logits, target):
 //     return F.cross_entropy(logits, target)
+//
+// prelude: int64 argument smaller_of bit_cast upper_half bfloat16 to_bfloat16 inf fused significand_of_exp decay_of add maximum Sum Largest Whole Part over will_write in_pieces combined combined_choice
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-// __builtin_bit_cast takes only trivially copyable types.
-template <typename To, typename From>
-inline To bit_cast(From from) {
-    To to;
-    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
-    return to;
-}
-
-// The upper 16 bits of a float32, rounded to nearest even. The float must not be a NaN, unless its
-// lower 16 bits are zeros.
-inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
-
-// Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
-struct bfloat16 {
-    unsigned short bits;
-
-    bfloat16() = default;
-    bfloat16(const bfloat16& other) : bits(other.bits) {}
-    explicit bfloat16(float value) {
-        const unsigned rounded = upper_half(bit_cast<unsigned>(value));
-        bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
-    }
-    bfloat16& operator=(const bfloat16& other) {
-        bits = other.bits;
-        return *this;
-    }
-    operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
-};
-
-// Conversion of a value that is computed from bfloat16 alone: its NaNs end in 16 zero bits, and
-// stay NaN.
-inline bfloat16 to_bfloat16(float value) {
-    bfloat16 result;
-    result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
-    return result;
-}
-
-constexpr float inf = __builtin_inff();
-
-// a b + c, rounded once if the processor can.
-inline float fused(float a, float b, float c) {
-#if defined(__FMA__) || defined(__aarch64__)
-    return __builtin_fmaf(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-
-// e^x / 2^n, where n is the integer nearest to x / log(2). The coefficients are from Cephes
-// (Stephen L. Moshier, 1992).
-inline float significand_of_exp(float x, float n) {
-    const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
-    float p = 1.9875691500e-4f;
-    p = fused(p, r, 1.3981999507e-3f);
-    p = fused(p, r, 8.3334519073e-3f);
-    p = fused(p, r, 4.1665795894e-2f);
-    p = fused(p, r, 1.6666665459e-1f);
-    p = fused(p, r, 5.0000001201e-1f);
-    return fused(p, r * r, r) + 1.0f;
-}
-
-// e^a where a is not above 0, or is NaN, with the same bits as exp_of. One more product keeps the
-// exponent from underflowing.
-inline float decay_of(float a) {
-    const float x = a < -104.0f ? -104.0f : a;
-    const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
-    const float p = significand_of_exp(x, shifted - 12583064.0f);
-    return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
-}
-
-// Sums, differences and products of integers wrap around.
-inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
-
-inline int64 add(int64 a, int64 b) { return int64((unsigned long long)a + (unsigned long long)b); }
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-struct Sum {
-    template <typename T>
-    static inline T of(T a, T b) {
-        return a + b;
-    }
-    static inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// NaN if either is NaN; a if they are equal.
-struct Largest {
-    template <typename T>
-    static inline T of(T a, T b) {
-        return a > b ? a : b;
-    }
-    static inline float of(float a, float b) { return maximum(b, a); }
-    static inline double of(double a, double b) { return maximum(b, a); }
-};
-
-// A count known at compile time.
-template <int64 n>
-struct Whole {
-    constexpr operator int64() const { return n; }
-};
-
-// A count known at run time that is below n.
-template <int64 n>
-struct Part {
-    int64 number;
-    operator int64() const { return number; }
-};
-
-// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
-// count, and the processor can mask memory accesses, the last vector is computed whole, with
-// `valid` false for each k past the count. Each k is then a constant, so values that `work` indexes
-// by k stay in registers.
-template <int64 n, typename Work>
-__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
-#pragma omp simd
-    for (int64 k = 0; k < n; ++k) work(k, true);
-}
-template <int64 n, typename Work>
-__attribute__((always_inline)) inline void over(Part<n> count, const Work& work) {
-#if defined(__AVX512BW__)
-#pragma GCC unroll 64
-    for (int from = 0; from < n; from += 16) {
-        const int left = int(count) - from;
-        if (left <= 0) return;
-#pragma omp simd
-        for (int k = 0; k < 16; ++k) work(from + k, k < left);
-    }
-#else
-#pragma omp simd
-    for (int64 k = 0; k < count; ++k) work(k, true);
-#endif
-}
-
-// Prefetches the memory of elements that will be written, so that the writes need not wait.
-template <typename T>
-inline void will_write(const T* elements, int64 count) {
-    for (int64 k = 0; k < count; k += 64 / sizeof(T)) __builtin_prefetch(elements + k, 1);
-}
-
-// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
-// but the last.
-template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
-    int64 first = begin;
-    for (; first + size <= end; first += size) work(first, Whole<size>());
-    if (first < end) work(first, Part<size>{end - first});
-}
-
-// Combines the accumulators (`classes`) of a row as a tree: each round combines the first half with
-// the second half, as vectors.
-template <typename Kind, typename T, int n>
-__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
-    if constexpr (n == 1) {
-        return classes[0];
-    } else {
-        T half[n / 2];
-#pragma omp simd
-        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
-        return combined<Kind>(half);
-    }
-}
-
-// As `combined`, for a reduction that selects one of two values. The last two are combined in both
-// orders, as a vector: for single numbers GCC would make a branch, mispredicted for half of the
-// rows.
-template <typename Kind, typename T, int n>
-__attribute__((always_inline)) inline T combined_choice(const T (&classes)[n]) {
-    if constexpr (n == 1) {
-        return classes[0];
-    } else if constexpr (n == 2) {
-        T both[4];
-#pragma omp simd
-        for (int k = 0; k < 4; ++k) both[k] = Kind::of(classes[k & 1], classes[1 - (k & 1)]);
-        return both[0];
-    } else {
-        T half[n / 2];
-#pragma omp simd
-        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
-        return combined_choice<Kind>(half);
-    }
-}
-
+// where: n0 = logits.size(0)
+// requires: logits.size(1) > 0 or logits.size(0) == 0, target.size(0) == logits.size(0)
+// requires: target.dtype == i64, target.dim() == 1, target.is_contiguous()
+// requires: 512 < n0 <= 1024, n0 >= 1
+// scratch: workspace0 = empty(i64, 1)
+// launch: entry=loss_backward, units=1, args=target, workspace0, i64(n0)
 extern "C" void loss_backward(const void* const* arguments, int64 begin, int64 end) {
     const int64* __restrict target = argument<const int64*>(arguments[0]);  // contiguous
     int64* __restrict workspace = argument<int64*>(arguments[1]);           // one element
@@ -220,6 +30,16 @@ extern "C" void loss_backward(const void* const* arguments, int64 begin, int64 e
     }
 }
 
+// where: n1 = logits.size(1)
+// requires: logits.dtype == bf16, logits.dim() == 2, logits.is_contiguous()
+// requires: target.dtype == i64, target.dim() == 1, target.is_contiguous()
+// requires: grad.dtype == bf16, grad.dim() == 0
+// requires: out.dtype == bf16, out.dim() == 2, out.size(0) == logits.size(0), out.size(1) == logits.size(1),
+//   out.is_contiguous()
+// requires: no_overlap(out, logits, target, grad)
+// requires: 4096 < n1 <= 8192, logits.size(0)*logits.size(1) >= 1
+// launch: entry=loss_backward_1, units=logits.size(0), args=workspace0, logits, target, grad, i64(logits.size(1)), out,
+//   i64(n1)
 extern "C" void loss_backward_1(const void* const* arguments, int64 begin, int64 end) {
     const int64* __restrict workspace = argument<const int64*>(arguments[0]);     // one element
     const bfloat16* __restrict logits = argument<const bfloat16*>(arguments[1]);  // contiguous

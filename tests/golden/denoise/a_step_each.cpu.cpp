@@ -1,38 +1,27 @@
 // def denoise(eps, sample, noise, table, t):  # table: [5, steps], t: an integer tensor
 //     x0 = clamp((sample - table[0, t] * eps) * table[1, t], -1, 1)
 //     return table[2, t] * x0 + table[3, t] * sample + table[4, t] * noise
+//
+// prelude: int64 argument smaller_of check_index maximum minimum
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-// An index into n elements: negative ones count from the end; the result is always within the
-// tensor. An index out of range sets `bad` to its code.
-inline int64 check_index(int64 index, int64 n, int& bad, int code) {
-    bad = ((index < -n) | (index >= n)) ? code : bad;
-    const int64 wrapped = index < 0 ? index + n : index;
-    const int64 most = wrapped < n ? wrapped : n - 1;
-    return most < 0 ? 0 : most;
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T minimum(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
-}
-
+// where: n1 = eps.size(1)*eps.size(2)*eps.size(3), table_size = table.size(1)
+// requires: eps.size(0) == noise.size(0), eps.size(1) == noise.size(1), eps.size(2) == noise.size(2),
+//   eps.size(3) == noise.size(3), sample.size(0) == eps.size(0), sample.size(1) == eps.size(1),
+//   sample.size(2) == eps.size(2), sample.size(3) == eps.size(3), table.size(1) > 0 or eps.size(0) == 0,
+//   table.size(1) > 0 or t.size(0) == 0, t.size(0) == eps.size(0), table.size(0) == 5
+// requires: eps.dtype == f32, eps.dim() == 4, eps.is_contiguous()
+// requires: sample.dtype == f32, sample.dim() == 4, sample.is_contiguous()
+// requires: noise.dtype == f32, noise.dim() == 4, noise.is_contiguous()
+// requires: table.dtype == f32, table.dim() == 2, table.is_contiguous()
+// requires: t.dtype == i64, t.dim() == 4, t.size(1) == 1, t.size(2) == 1, t.size(3) == 1, t.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 4, out.size(0) == eps.size(0), out.size(1) == eps.size(1),
+//   out.size(2) == eps.size(2), out.size(3) == eps.size(3), out.is_contiguous()
+// requires: no_overlap(out, eps, sample, noise, table, t)
+// requires: eps.size(0)*eps.size(1)*eps.size(2)*eps.size(3) >= 1
+// scratch: status = zeros(i32, 1)
+// launch: entry=denoise, units=eps.size(0)*eps.size(1)*eps.size(2)*eps.size(3), args=eps, sample, noise,
+//   table + (table.size(1)*2), table, table + table_size, table + (table.size(1)*3), table + (table.size(1)*4), t, out,
+//   i64(n1), i64(table_size), i64(1), status
 extern "C" void denoise(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict eps = argument<const float*>(arguments[0]);      // contiguous
     const float* __restrict sample = argument<const float*>(arguments[1]);   // contiguous

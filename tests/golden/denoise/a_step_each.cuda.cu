@@ -1,60 +1,27 @@
 // def denoise(eps, sample, noise, table, t):  # table: [5, steps], t: an integer tensor
 //     x0 = clamp((sample - table[0, t] * eps) * table[1, t], -1, 1)
 //     return table[2, t] * x0 + table[3, t] * sample + table[4, t] * noise
+//
+// prelude: int64 uint32 Vec load store wrap_index maximum minimum
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// An index into n elements: negative ones count from the end; the result is always within the
-// tensor.
-template <typename I>
-__device__ inline I wrap_index(int64 index, I n) {
-    if (index < 0) index += n;
-    return I(index < 0 ? 0 : index < n ? index : n - 1);
-}
-
-// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
-__device__ inline float maximum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fmaxf(a, b);
-#endif
-}
-
-// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
-__device__ inline float minimum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fminf(a, b);
-#endif
-}
-
+// where: n = eps.size(0)*eps.size(1)*eps.size(2)*eps.size(3), n1 = eps.size(1)*eps.size(2)*eps.size(3),
+//   table_size = table.size(1)
+// requires: eps.size(0) == noise.size(0), eps.size(1) == noise.size(1), eps.size(2) == noise.size(2),
+//   eps.size(3) == noise.size(3), sample.size(0) == eps.size(0), sample.size(1) == eps.size(1),
+//   sample.size(2) == eps.size(2), sample.size(3) == eps.size(3), table.size(1) > 0 or eps.size(0) == 0,
+//   table.size(1) > 0 or t.size(0) == 0, t.size(0) == eps.size(0), table.size(0) == 5
+// requires: eps.dtype == f32, eps.dim() == 4, eps.is_contiguous(), aligned(eps, 16)
+// requires: sample.dtype == f32, sample.dim() == 4, sample.is_contiguous(), aligned(sample, 16)
+// requires: noise.dtype == f32, noise.dim() == 4, noise.is_contiguous(), aligned(noise, 16)
+// requires: table.dtype == f32, table.dim() == 2, table.is_contiguous()
+// requires: t.dtype == i64, t.dim() == 4, t.size(1) == 1, t.size(2) == 1, t.size(3) == 1, t.is_contiguous(),
+//   aligned(t, 16)
+// requires: out.dtype == f32, out.dim() == 4, out.size(0) == eps.size(0), out.size(1) == eps.size(1),
+//   out.size(2) == eps.size(2), out.size(3) == eps.size(3), out.is_contiguous(), aligned(out, 16)
+// requires: no_overlap(out, eps, sample, noise, table, t)
+// requires: 1 <= n <= 2147418111, table_size <= 2147483647, n1 % 8 == 0
+// launch: entry=denoise, grid=ceil(n / 1024), block=256, args=eps, sample, noise, table + (table.size(1)*2), table,
+//   table + table_size, table + (table.size(1)*3), table + (table.size(1)*4), t, out, n, n1, table_size, 1
 extern "C" __global__ void __launch_bounds__(256) denoise(
         const float* __restrict__ eps,      // contiguous
         const float* __restrict__ sample,   // contiguous

@@ -1,97 +1,18 @@
 // def dropout(x, r, p: float):
 //     return F.dropout(x, p) + r
+//
+// prelude: int64 uint64 Vec load store load_until store_until is_below_zero shift_right philox_round philox random_word
 
-using int64 = long long;
-
-using uint64 = unsigned long long;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// Loads the N elements from i on; past the last of n elements, the last one is repeated.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
-    Vec<T, N> values;
-#pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
-    return values;
-}
-
-// Stores those of the N elements from i on that are below n.
-template <typename T, int N, typename I>
-__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) data[i + k] = values[k];
-}
-
-template <typename T>
-__device__ inline bool is_below_zero(T a) {
-    if constexpr (T(-1) < 0)
-        return a < 0;
-    else
-        return false;
-}
-
-// A shift by a negative number, or by the width or more, gives copies of the sign bit.
-template <typename T>
-__device__ inline T shift_right(T a, T b) {
-    const T most = 8 * sizeof(T) - (T(-1) < 0);
-    return T(a >> (is_below_zero(b) || b >= most ? most : b));
-}
-
-__device__ inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned key0,
-                         unsigned key1) {
-    const uint64 first = uint64(0xD2511F53u) * a, second = uint64(0xCD9E8D57u) * c;
-    a = unsigned(second >> 32) ^ b ^ key0;
-    b = unsigned(second);
-    c = unsigned(first >> 32) ^ d ^ key1;
-    d = unsigned(first);
-}
-
-// Replaces the counter a, b, c, d (lowest word first) by four random words.
-__device__ inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 key) {
-    constexpr unsigned step0 = 0x9E3779B9u, step1 = 0xBB67AE85u;
-    const unsigned key0 = unsigned(key), key1 = unsigned(key >> 32);
-    philox_round(a, b, c, d, key0, key1);
-    philox_round(a, b, c, d, key0 + step0, key1 + step1);
-    philox_round(a, b, c, d, key0 + step0 * 2, key1 + step1 * 2);
-    philox_round(a, b, c, d, key0 + step0 * 3, key1 + step1 * 3);
-    philox_round(a, b, c, d, key0 + step0 * 4, key1 + step1 * 4);
-    philox_round(a, b, c, d, key0 + step0 * 5, key1 + step1 * 5);
-    philox_round(a, b, c, d, key0 + step0 * 6, key1 + step1 * 6);
-    philox_round(a, b, c, d, key0 + step0 * 7, key1 + step1 * 7);
-    philox_round(a, b, c, d, key0 + step0 * 8, key1 + step1 * 8);
-    philox_round(a, b, c, d, key0 + step0 * 9, key1 + step1 * 9);
-}
-
-// Random word `place` of the stream `draw`. Four adjacent words share one counter: if a thread
-// computes all four, the compiler scrambles the counter once.
-template <typename T>
-__device__ inline T random_word(T seed, T draw, T place) {
-    const uint64 at = uint64(place), number = uint64(draw);
-    unsigned a = unsigned(at >> 2), b = unsigned(at >> 34), c = unsigned(number),
-             d = unsigned(number >> 32);
-    philox(a, b, c, d, uint64(seed));
-    return T((at & 2) != 0 ? (at & 1) != 0 ? d : c : (at & 1) != 0 ? b : a);
-}
-
+// where: n = x.size(0)*x.size(1)*x.size(2)
+// requires: x.size(0) == r.size(0), x.size(1) == r.size(1), x.size(2) == r.size(2), 0 <= p, p <= 1, p != 0
+// requires: x.dtype == f32, x.dim() == 3, x.is_contiguous(), aligned(x, 16)
+// requires: r.dtype == f32, r.dim() == 3, r.is_contiguous(), aligned(r, 16)
+// requires: out.dtype == f32, out.dim() == 3, out.size(0) == x.size(0), out.size(1) == x.size(1),
+//   out.size(2) == x.size(2), out.is_contiguous(), aligned(out, 16)
+// requires: no_overlap(out, x, r)
+// requires: 1 <= n <= 2147418111
+// scratch: seed = zeros(i64, 1)
+// launch: entry=dropout, grid=ceil(n / 512), block=128, args=x, r, seed, 1 - p, 1 / (1 - p + (p == 1)), out, n
 extern "C" __global__ void __launch_bounds__(128) dropout(
         const float* __restrict__ x,     // contiguous
         const float* __restrict__ r,     // contiguous

@@ -1,69 +1,18 @@
 // def dropout(x, r, p: float):
 //     return F.dropout(x, p) + r
+//
+// prelude: int64 uint64 argument smaller_of is_below_zero shift_right philox_round philox random_word
 
-using int64 = long long;
-
-using uint64 = unsigned long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-template <typename T>
-inline bool is_below_zero(T a) {
-    if constexpr (T(-1) < 0)
-        return a < 0;
-    else
-        return false;
-}
-
-// A shift by a negative number, or by the width or more, gives copies of the sign bit.
-template <typename T>
-inline T shift_right(T a, T b) {
-    constexpr T most = 8 * sizeof(T) - (T(-1) < 0);
-    return T(a >> (is_below_zero(b) || b >= most ? most : b));
-}
-
-inline void philox_round(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned key0,
-                         unsigned key1) {
-    const uint64 first = uint64(0xD2511F53u) * a, second = uint64(0xCD9E8D57u) * c;
-    a = unsigned(second >> 32) ^ b ^ key0;
-    b = unsigned(second);
-    c = unsigned(first >> 32) ^ d ^ key1;
-    d = unsigned(first);
-}
-
-// Replaces the counter a, b, c, d (lowest word first) by four random words.
-inline void philox(unsigned& a, unsigned& b, unsigned& c, unsigned& d, uint64 key) {
-    constexpr unsigned step0 = 0x9E3779B9u, step1 = 0xBB67AE85u;
-    const unsigned key0 = unsigned(key), key1 = unsigned(key >> 32);
-    philox_round(a, b, c, d, key0, key1);
-    philox_round(a, b, c, d, key0 + step0, key1 + step1);
-    philox_round(a, b, c, d, key0 + step0 * 2, key1 + step1 * 2);
-    philox_round(a, b, c, d, key0 + step0 * 3, key1 + step1 * 3);
-    philox_round(a, b, c, d, key0 + step0 * 4, key1 + step1 * 4);
-    philox_round(a, b, c, d, key0 + step0 * 5, key1 + step1 * 5);
-    philox_round(a, b, c, d, key0 + step0 * 6, key1 + step1 * 6);
-    philox_round(a, b, c, d, key0 + step0 * 7, key1 + step1 * 7);
-    philox_round(a, b, c, d, key0 + step0 * 8, key1 + step1 * 8);
-    philox_round(a, b, c, d, key0 + step0 * 9, key1 + step1 * 9);
-}
-
-// Random word `place` of the stream `draw`. Four adjacent words share one counter: if a thread
-// computes all four, the compiler scrambles the counter once.
-template <typename T>
-inline T random_word(T seed, T draw, T place) {
-    const uint64 at = uint64(place), number = uint64(draw);
-    unsigned a = unsigned(at >> 2), b = unsigned(at >> 34), c = unsigned(number),
-             d = unsigned(number >> 32);
-    philox(a, b, c, d, uint64(seed));
-    return T((at & 2) != 0 ? (at & 1) != 0 ? d : c : (at & 1) != 0 ? b : a);
-}
-
+// where: n1 = x.size(0), position_stride1 = x.size(1)
+// requires: x.size(0) == r.size(0), x.size(1) == r.size(1), 0 <= p, p <= 1, p != 0
+// requires: x.dtype == f32, x.dim() == 2, x.stride(0) == 1
+// requires: r.dtype == f32, r.dim() == 2, r.stride(0) == 1
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.stride(0) == 1
+// requires: no_overlap(out, x, r)
+// requires: x.stride(1) == n1, r.stride(1) == n1, out.stride(1) == n1, x.size(0)*x.size(1) >= 1
+// scratch: seed = zeros(i64, 1)
+// launch: entry=dropout, units=x.size(0)*x.size(1), args=x, r, seed, f32(1 - p), f32(1 / (1 - p + (p == 1))), out,
+//   i64(n1), i64(position_stride1)
 extern "C" void dropout(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);     // contiguous
     const float* __restrict r = argument<const float*>(arguments[1]);     // contiguous

@@ -1,51 +1,22 @@
 // def embed(weight, token, position):
 //     return weight[token] + position
+//
+// prelude: int64 uint32 float16 Vec load store wrap_index
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-struct float16 {
-    unsigned short bits;
-
-    float16() = default;
-    __device__ explicit float16(float value) {
-        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-    }
-    __device__ operator float() const {
-        float value;
-        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
-        return value;
-    }
-};
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// An index into n elements: negative ones count from the end; the result is always within the
-// tensor.
-template <typename I>
-__device__ inline I wrap_index(int64 index, I n) {
-    if (index < 0) index += n;
-    return I(index < 0 ? 0 : index < n ? index : n - 1);
-}
-
+// where: n = weight.size(1)*token.size(0)*token.size(1), n1 = token.size(1), n2 = weight.size(1),
+//   token_stride0 = token.size(1), weight_size = weight.size(0), weight_step = weight.size(1),
+//   position_stride1 = weight.size(1)
+// requires: weight.size(0) > 0 or token.size(0)*token.size(1) == 0, weight.size(1) == position.size(1),
+//   token.size(1) == position.size(0)
+// requires: weight.dtype == f16, weight.dim() == 2, weight.is_contiguous(), aligned(weight, 16)
+// requires: token.dtype == i64, token.dim() == 2, token.is_contiguous(), aligned(token, 16)
+// requires: position.dtype == f16, position.dim() == 2, position.is_contiguous(), aligned(position, 16)
+// requires: out.dtype == f16, out.dim() == 3, out.size(0) == token.size(0), out.size(1) == token.size(1),
+//   out.size(2) == weight.size(1), out.is_contiguous(), aligned(out, 16)
+// requires: no_overlap(out, weight, token, position)
+// requires: 1 <= n <= 2147418111, weight.size(0)*weight.size(1) <= 2147483647, n2 % 8 == 0, n1 % 2 == 0
+// launch: entry=embed, grid=ceil(n / 2048), block=256, args=weight, token, position, out, n, n1, n2, n1, weight_size,
+//   n2, n2
 extern "C" __global__ void __launch_bounds__(256) embed(
         const float16* __restrict__ weight,    // at i2 + index * weight_step
         const int64* __restrict__ token,       // at i0 * token_stride0 + i1

@@ -10,124 +10,16 @@
 //     cw, ch = (hull_rb - hull_lt).unbind(-1)
 //     hull = cw * ch
 //     return overlap / union - (hull - union) / hull
+//
+// prelude: int64 argument bit_cast half_to_float half_from_float float16 maximum minimum from_floats Whole Part in_pieces
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-// __builtin_bit_cast takes only trivially copyable types.
-template <typename To, typename From>
-inline To bit_cast(From from) {
-    To to;
-    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
-    return to;
-}
-
-// Uses integer operations, which every compiler vectorises. The product adjusts the exponent, of
-// denormals too.
-inline float half_to_float(unsigned short half) {
-    const unsigned magnitude = half & 0x7fffu;
-    const unsigned top_bit = (half & 0x8000u) << 16;
-    const float scaled = bit_cast<float>(magnitude << 13) * 0x1p112f;
-    const unsigned special = magnitude >= 0x7c00u ? 0x7f800000u : 0u;
-    return bit_cast<float>(bit_cast<unsigned>(scaled) | special | top_bit);
-}
-
-// Rounds to nearest even. For denormals, adding 0.5 makes the processor round at the right bit.
-inline unsigned short half_from_float(float value) {
-    const unsigned bits = bit_cast<unsigned>(value);
-    const unsigned magnitude = bits & 0x7fffffffu;
-    const unsigned top_bit = bits >> 16 & 0x8000u;
-    const unsigned normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1)) >> 13;
-    const unsigned small = bit_cast<unsigned>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
-    unsigned result = magnitude < 0x38800000u ? small : normal;
-    result = magnitude >= 0x47800000u ? 0x7c00u : result;
-    result = magnitude > 0x7f800000u ? 0x7e00u : result;
-    return (unsigned short)(result | top_bit);
-}
-
-// The copies are written out: GCC does not vectorise a loop that copies a struct as a whole.
-struct float16 {
-    unsigned short bits;
-
-    float16() = default;
-    float16(const float16& other) : bits(other.bits) {}
-    explicit float16(float value) : bits(half_from_float(value)) {}
-    float16& operator=(const float16& other) {
-        bits = other.bits;
-        return *this;
-    }
-    operator float() const { return half_to_float(bits); }
-};
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T minimum(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
-}
-
-// Converts n consecutive floats to float16. Every NaN becomes the NaN that float16's constructor
-// makes: only the first mantissa bit is set.
-inline void from_floats(const float* from, float16* to, int64 n) {
-    int64 whole = 0;
-#if defined(__AVX512F__)
-    typedef short Halves __attribute__((vector_size(32)));
-    typedef float Floats __attribute__((vector_size(64)));
-    whole = n / 16 * 16;
-    for (int64 i = 0; i < whole; i += 16) {
-        Floats floats;
-        __builtin_memcpy(&floats, from + i, sizeof(floats));
-        Halves halves = __builtin_ia32_vcvtps2ph512_mask(floats, 0, Halves{}, -1);
-        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
-        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
-    }
-#elif defined(__F16C__)
-    typedef short Halves __attribute__((vector_size(16)));
-    typedef float Floats __attribute__((vector_size(32)));
-    whole = n / 8 * 8;
-    for (int64 i = 0; i < whole; i += 8) {
-        Floats floats;
-        __builtin_memcpy(&floats, from + i, sizeof(floats));
-        Halves halves = __builtin_ia32_vcvtps2ph256(floats, 0);
-        halves &= ~(((halves & 0x7fff) > 0x7c00) & 0x1ff);
-        __builtin_memcpy(static_cast<void*>(to + i), &halves, sizeof(halves));
-    }
-#endif
-    for (int64 i = whole; i < n; ++i) to[i] = float16(from[i]);
-}
-
-// A count known at compile time.
-template <int64 n>
-struct Whole {
-    constexpr operator int64() const { return n; }
-};
-
-// A count known at run time that is below n.
-template <int64 n>
-struct Part {
-    int64 number;
-    operator int64() const { return number; }
-};
-
-// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
-// but the last.
-template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
-    int64 first = begin;
-    for (; first + size <= end; first += size) work(first, Whole<size>());
-    if (first < end) work(first, Part<size>{end - first});
-}
-
+// requires: pred.size(0) == target.size(0), pred.size(1) == 4, target.size(1) == 4
+// requires: pred.dtype == f16, pred.dim() == 2, pred.is_contiguous()
+// requires: target.dtype == f16, target.dim() == 2, target.is_contiguous()
+// requires: out.dtype == f16, out.dim() == 1, out.size(0) == pred.size(0), out.is_contiguous()
+// requires: no_overlap(out, pred, target)
+// requires: pred.size(0) >= 1
+// launch: entry=giou, units=pred.size(0), args=pred, target, out
 extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
     const float16* __restrict pred = argument<const float16*>(arguments[0]);    // at i * 4 + 0..3
     const float16* __restrict target = argument<const float16*>(arguments[1]);  // at i * 4 + 0..3

@@ -10,29 +10,17 @@
 //     cw, ch = (hull_rb - hull_lt).unbind(-1)
 //     hull = cw * ch
 //     return overlap / union - (hull - union) / hull
+//
+// prelude: Vec load maximum minimum
 
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-__device__ inline double maximum(double a, double b) {
-    return a != a ? a : b != b ? b : fmax(a, b);
-}
-
-__device__ inline double minimum(double a, double b) {
-    return a != a ? a : b != b ? b : fmin(a, b);
-}
-
+// where: n = pred.size(0)
+// requires: pred.size(0) == target.size(0), pred.size(1) == 4, target.size(1) == 4
+// requires: pred.dtype == f64, pred.dim() == 2, pred.is_contiguous(), aligned(pred, 16)
+// requires: target.dtype == f64, target.dim() == 2, target.is_contiguous(), aligned(target, 16)
+// requires: out.dtype == f64, out.dim() == 1, out.size(0) == pred.size(0), out.is_contiguous(), aligned(out, 16)
+// requires: no_overlap(out, pred, target)
+// requires: 1 <= n <= 2147418111, pred.size(0)*4 - 3 <= 2147483647
+// launch: entry=giou, grid=ceil(n / 256), block=256, args=pred, target, out, n, 4, 4
 extern "C" __global__ void __launch_bounds__(256) giou(
         const double* __restrict__ pred,    // at i * pred_stride + 0..3
         const double* __restrict__ target,  // at i * target_stride + 0..3

@@ -10,27 +10,17 @@
 //     cw, ch = (hull_rb - hull_lt).unbind(-1)
 //     hull = cw * ch
 //     return overlap / union - (hull - union) / hull
+//
+// prelude: int64 argument maximum minimum
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T minimum(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
-}
-
+// requires: pred.size(0) == target.size(0), pred.size(1) == 4, target.size(1) == 4
+// requires: pred.dtype == f32, pred.dim() == 2, pred.stride(0) == 1
+// requires: target.dtype == f32, target.dim() == 2, target.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 1, out.size(0) == pred.size(0), out.is_contiguous()
+// requires: no_overlap(out, pred, target)
+// requires: pred.size(0) >= 1
+// launch: entry=giou, units=pred.size(0), args=pred + (pred.stride(1)*2), pred, pred + (pred.stride(1)*3),
+//   pred + pred.stride(1), target, out
 extern "C" void giou(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict pred_2 = argument<const float*>(arguments[0]);  // contiguous
     const float* __restrict pred_0 = argument<const float*>(arguments[1]);  // contiguous

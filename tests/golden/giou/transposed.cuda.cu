@@ -10,43 +10,19 @@
 //     cw, ch = (hull_rb - hull_lt).unbind(-1)
 //     hull = cw * ch
 //     return overlap / union - (hull - union) / hull
+//
+// prelude: Vec load maximum minimum
 
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
-__device__ inline float maximum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fmaxf(a, b);
-#endif
-}
-
-// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
-__device__ inline float minimum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fminf(a, b);
-#endif
-}
-
+// where: n = pred.size(0)
+// requires: pred.size(0) == target.size(0), pred.size(1) == 4, target.size(1) == 4
+// requires: pred.dtype == f32, pred.dim() == 2, pred.stride(0) == 1, aligned(pred + (pred.stride(1)*2), 16),
+//   aligned(pred, 16), aligned(pred + (pred.stride(1)*3), 16), aligned(pred + pred.stride(1), 16)
+// requires: target.dtype == f32, target.dim() == 2, target.is_contiguous(), aligned(target, 16)
+// requires: out.dtype == f32, out.dim() == 1, out.size(0) == pred.size(0), out.is_contiguous(), aligned(out, 16)
+// requires: no_overlap(out, pred, target)
+// requires: 1 <= n <= 2147418111, pred.size(0)*4 - 3 <= 2147483647
+// launch: entry=giou, grid=ceil(n / 256), block=256, args=pred + (pred.stride(1)*2), pred, pred + (pred.stride(1)*3),
+//   pred + pred.stride(1), target, out, n, 4
 extern "C" __global__ void __launch_bounds__(256) giou(
         const float* __restrict__ pred_2,  // contiguous
         const float* __restrict__ pred_0,  // contiguous

@@ -11,100 +11,18 @@
 //     giou = overlap / (union + 1e-7) - (hull - union) / (hull + 1e-7)
 //     valid = area(target) > 0
 //     return sum(where(valid, 1 - giou, 0.0))
+//
+// prelude: int64 argument smaller_of maximum minimum Sum Whole Part over in_pieces combined
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T minimum(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
-}
-
-struct Sum {
-    template <typename T>
-    static inline T of(T a, T b) {
-        return a + b;
-    }
-    static inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// A count known at compile time.
-template <int64 n>
-struct Whole {
-    constexpr operator int64() const { return n; }
-};
-
-// A count known at run time that is below n.
-template <int64 n>
-struct Part {
-    int64 number;
-    operator int64() const { return number; }
-};
-
-// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
-// count, and the processor can mask memory accesses, the last vector is computed whole, with
-// `valid` false for each k past the count. Each k is then a constant, so values that `work` indexes
-// by k stay in registers.
-template <int64 n, typename Work>
-__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
-#pragma omp simd
-    for (int64 k = 0; k < n; ++k) work(k, true);
-}
-template <int64 n, typename Work>
-__attribute__((always_inline)) inline void over(Part<n> count, const Work& work) {
-#if defined(__AVX512BW__)
-#pragma GCC unroll 64
-    for (int from = 0; from < n; from += 16) {
-        const int left = int(count) - from;
-        if (left <= 0) return;
-#pragma omp simd
-        for (int k = 0; k < 16; ++k) work(from + k, k < left);
-    }
-#else
-#pragma omp simd
-    for (int64 k = 0; k < count; ++k) work(k, true);
-#endif
-}
-
-// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
-// but the last.
-template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
-    int64 first = begin;
-    for (; first + size <= end; first += size) work(first, Whole<size>());
-    if (first < end) work(first, Part<size>{end - first});
-}
-
-// Combines the accumulators (`classes`) of a row as a tree: each round combines the first half with
-// the second half, as vectors.
-template <typename Kind, typename T, int n>
-__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
-    if constexpr (n == 1) {
-        return classes[0];
-    } else {
-        T half[n / 2];
-#pragma omp simd
-        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
-        return combined<Kind>(half);
-    }
-}
-
+// where: n0 = pred.size(0)
+// requires: pred.size(0) == target.size(0), pred.size(1) == 4, target.size(1) == 4
+// requires: pred.dtype == f32, pred.dim() == 2, pred.is_contiguous()
+// requires: target.dtype == f32, target.dim() == 2, target.is_contiguous()
+// requires: out1.dtype == f32, out1.dim() == 2, out1.size(0) == pred.size(0), out1.size(1) == 4, out1.is_contiguous()
+// requires: no_overlap(out1, pred, target)
+// requires: 65536 < n0 <= 131072, n0 >= 1
+// scratch: found = empty(f32, ceil(n0 / 1024))
+// launch: entry=giou_loss_value_and_grad, units=ceil(n0 / 1024), args=pred, target, out1, found, i64(n0)
 extern "C" void giou_loss_value_and_grad(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict pred = argument<const float*>(arguments[0]);    // at (first + k) * 4 + 0..3
     const float* __restrict target = argument<const float*>(arguments[1]);  // at (first + k) * 4 + 0..3
@@ -208,6 +126,9 @@ extern "C" void giou_loss_value_and_grad(const void* const* arguments, int64 beg
     }
 }
 
+// where: n0 = pred.size(0)
+// requires: out0.dtype == f32, out0.dim() == 0
+// launch: entry=giou_loss_value_and_grad_rest, units=1, args=out0, found, i64(n0)
 extern "C" void giou_loss_value_and_grad_rest(const void* const* arguments, int64 begin, int64 end) {
     float* __restrict out0 = argument<float*>(arguments[0]);  // one element
     float* found = argument<float*>(arguments[1]);            // partial results of chunks

@@ -11,223 +11,15 @@
 //     giou = overlap / (union + 1e-7) - (hull - union) / (hull + 1e-7)
 //     valid = area(target) > 0
 //     return sum(where(valid, 1 - giou, 0.0)) / clamp(sum(valid), min=1)
+//
+// prelude: int64 uint32 Vec load store add maximum minimum Sum from_thread with_thread tree quotient_of place_of in_turn Deal of_block of_runs combined
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// Sums, differences and products of integers wrap around.
-__device__ inline int add(int a, int b) { return int(unsigned(a) + unsigned(b)); }
-
-__device__ inline int64 add(int64 a, int64 b) {
-    return int64((unsigned long long)a + (unsigned long long)b);
-}
-
-// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
-__device__ inline float maximum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fmaxf(a, b);
-#endif
-}
-
-__device__ inline double maximum(double a, double b) {
-    return a != a ? a : b != b ? b : fmax(a, b);
-}
-
-// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
-__device__ inline float minimum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fminf(a, b);
-#endif
-}
-
-__device__ inline double minimum(double a, double b) {
-    return a != a ? a : b != b ? b : fmin(a, b);
-}
-
-struct Sum {
-    template <typename T>
-    static __device__ inline T of(T a, T b) {
-        return a + b;
-    }
-    static __device__ inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// The value of the thread whose lane number differs from this thread's in `bits`.
-template <typename T>
-__device__ inline T from_thread(T value, int bits) {
-    if constexpr (sizeof(T) < 4)
-        return T(__shfl_xor_sync(~0u, int(value), bits));
-    else
-        return __shfl_xor_sync(~0u, value, bits);
-}
-
-// Combines `found` with the `found` of the thread whose lane number differs from this thread's in
-// `bits`.
-template <typename Kind, typename T>
-__device__ inline T with_thread(T found, int bits) {
-    return Kind::of(found, from_thread(found, bits));
-}
-
-// Combines n consecutive values as a binary tree, adjacent pairs first.
-template <typename Kind, int n, typename T>
-__device__ inline T tree(T* values) {
-#pragma unroll
-    for (int step = 1; step < n; step *= 2) {
-#pragma unroll
-        for (int k = 0; k + step < n; k += 2 * step)
-            values[k] = Kind::of(values[k], values[k + step]);
-    }
-    return values[0];
-}
-
-// a / b by the steps of a division without overflow or underflow on the way: valid if the exponents
-// of b and of the quotient are from -48 to 47. Zero numerators take this path, too; the processor's
-// own division leaves them to a function.
-__device__ inline float quotient_of(float a, float b) {
-    float near;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(b));
-    const float reciprocal = __fmaf_rn(__fmaf_rn(-b, near, 1.0f), near, near);
-    const float first = a * reciprocal;
-    const auto is_plain = [](float c) { return __float_as_uint(c) * 2 - (79u << 24) < 96u << 24; };
-    const bool is_zero = a == 0.0f;  // the fma below would lose the sign of a zero quotient
-    const float found = is_zero ? first : __fmaf_rn(__fmaf_rn(-b, first, a), reciprocal, first);
-    return is_plain(b) && (is_plain(found) || is_zero) ? found : a / b;
-}
-
-// Shared memory that the reductions of a kernel use one after the other; reductions that need
-// equally many bytes use the same memory.
-template <int bytes>
-__device__ inline void* place_of() {
-    __shared__ double place[(bytes + 7) / 8];
-    return place;
-}
-template <typename T, int slot>
-__device__ inline T& in_turn() {
-    if (slot > 0) __syncthreads();
-    return *static_cast<T*>(place_of<sizeof(T)>());
-}
-
-// How the runs of a warp's threads are distributed: over `dealt` threads, each of which keeps
-// `kept` runs. Each thread of the row has a vector of adjacent accumulators in each run.
-template <int runs, int threads>
-struct Deal {
-    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
-    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
-};
-
-// Combines the accumulators (`classes`) of a row's threads in a block, each run separately: along
-// the bits of the accumulators' numbers, lowest first. A thread's part of a run is `lanes` adjacent
-// accumulators. In each run, the parts follow each other in thread order; the runs follow each
-// other, too. Within a warp, runs are distributed: of two threads, each continues with one half.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
-__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
-    using Dealt = Deal<runs, threads>;
-    constexpr int width = Dealt::width, warps = Dealt::warps;
-    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
-#pragma unroll
-    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
-#pragma unroll
-    for (int bits = 1; bits < width; bits *= 2) {
-        const int half = bits < dealt ? runs / (2 * bits) : 0;  // half of the runs that a thread
-                                                                // has left
-#pragma unroll
-        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
-            if (half > 0) {
-                const bool is_upper = threadIdx.x & bits;
-                const T mine = is_upper ? found[r + half] : found[r];
-                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
-            } else {
-                found[r] = with_thread<Kind>(found[r], bits);
-            }
-        }
-    }
-    if constexpr (warps > 1) {
-        auto& of_warps = in_turn<T[dealt][33], slot>();
-        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
-#pragma unroll
-        for (int r = 0; r < kept; ++r) {
-            if (r > 0) __syncthreads();
-            if (place < dealt) of_warps[place][warp] = found[r];
-            __syncthreads();
-            const T* const row = &of_warps[place % dealt][warp / warps * warps];
-            if constexpr (dealt == 1) {
-                found[r] = row[place % warps];
-#pragma unroll
-                for (int bits = 1; bits < warps; bits *= 2)
-                    found[r] = with_thread<Kind>(found[r], bits);
-            } else {
-                T of_warp[warps];
-#pragma unroll
-                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
-                found[r] = tree<Kind, warps>(of_warp);
-            }
-        }
-    }
-}
-
-// Combines the results of all runs. The runs that one thread keeps are adjacent: their numbers
-// differ in the lowest bits.
-template <typename Kind, int threads, typename T, int runs>
-__device__ inline T of_runs(T (&found)[runs]) {
-    T all = tree<Kind, Deal<runs, threads>::kept>(found);
-#pragma unroll
-    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
-        all = with_thread<Kind>(all, bits);
-    return all;
-}
-
-// Combines the accumulators of a row's threads into the row's result.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n>
-__device__ inline T combined(T (&classes)[n]) {
-    T found[n / lanes];
-    of_block<Kind, lanes, threads, slot>(classes, found);
-    return of_runs<Kind, threads>(found);
-}
-
-// As `tree` of numbers, for each element of the vectors.
-template <typename Kind, int n, typename T, int lanes>
-__device__ inline Vec<T, lanes> tree(Vec<T, lanes>* values) {
-    Vec<T, lanes> found;
-#pragma unroll
-    for (int k = 0; k < lanes; ++k) {
-        T of_lane[n];
-#pragma unroll
-        for (int i = 0; i < n; ++i) of_lane[i] = values[i][k];
-        found[k] = tree<Kind, n>(of_lane);
-    }
-    return found;
-}
-
+// where: n0 = pred.size(0)
+// requires: pred.size(0) == target.size(0), pred.size(1) == 4, target.size(1) == 4
+// requires: target.dtype == f32, target.dim() == 2, target.is_contiguous(), aligned(target, 16)
+// requires: 65536 < n0 <= 131072, 1 <= n0 <= 2139095039, pred.size(0)*4 - 3 <= 2147483647, n0 % 8 == 0
+// scratch: found = empty(i64, 32)
+// launch: entry=giou_loss_backward, grid=32, block=512, args=target, found, n0, 4
 extern "C" __global__ void __launch_bounds__(512) giou_loss_backward(
         const float* __restrict__ target,  // at i * target_stride + 0..3
         int64* found,                      // partial results of chunks
@@ -266,6 +58,8 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss_backward(
     }
 }
 
+// scratch: workspace0 = empty(i64, 1)
+// launch: entry=giou_loss_backward_rest, grid=1, block=128, args=workspace0, found
 extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_rest(
         int64* __restrict__ workspace,  // one element
         int64* found) {                 // partial results of chunks
@@ -288,6 +82,16 @@ extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_rest(
     }
 }
 
+// where: n = pred.size(0)
+// requires: pred.dtype == f32, pred.dim() == 2, pred.size(1) == 4, pred.is_contiguous(), aligned(pred, 16)
+// requires: target.dtype == f32, target.dim() == 2, target.size(1) == 4, target.is_contiguous(), aligned(target, 16)
+// requires: grad.dtype == f32, grad.dim() == 0
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == pred.size(0), out.size(1) == 4, out.is_contiguous(),
+//   aligned(out, 16)
+// requires: no_overlap(out, pred, target, grad)
+// requires: 1 <= n <= 2147418111, pred.size(0)*4 - 3 <= 2147483647
+// launch: entry=giou_loss_backward_1, grid=ceil(n / 256), block=128, args=pred, workspace0, target, grad, out, n, 4, 4,
+//   4
 extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_1(
         const float* __restrict__ pred,       // at i * pred_stride + 0..3
         const int64* __restrict__ workspace,  // one element

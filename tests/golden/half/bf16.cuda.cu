@@ -1,67 +1,17 @@
 // def scaled_silu(x, w):
 //     return silu(x) * w
+//
+// prelude: uint32 bfloat16 Vec load store in_steps
 
-using uint32 = unsigned;
-
-struct bfloat16 {
-    unsigned short bits;
-
-    bfloat16() = default;
-    __device__ explicit bfloat16(float value) {
-#if __CUDA_ARCH__ >= 800
-        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-#else
-        const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
-                                                                            // even
-        bits = (unsigned short)(value != value ? 0x7fff : rounded);
-#endif
-    }
-    __device__ operator float() const {
-#if __CUDA_ARCH__ >= 800
-        float wide;  // one instruction, for either half of a word
-        asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
-        return wide;
-#else
-        return __uint_as_float(unsigned(bits) << 16);
-#endif
-    }
-};
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// Calls step(i, whole) for each vector of N adjacent elements that this thread computes of its
-// block's share, which starts at element `first` of n. `whole`: all elements of the vector are
-// below n. If the block's whole share is below n, no step checks.
-template <int N, int Threads, int Steps, typename I, typename Step>
-__device__ inline void in_steps(I first, I n, const Step& step) {
-    I i = first + N * I(threadIdx.x);
-    if (n - first >= N * Threads * Steps) {
-#pragma unroll
-        for (int s = 0; s < Steps; ++s) step(i + s * (N * Threads), true);
-    } else {
-#pragma unroll 1
-        for (; i < n; i += N * Threads) step(i, i + N <= n);
-    }
-}
-
+// where: n = x.size(0)*x.size(1), n1 = x.size(1)
+// requires: x.size(1) == w.size(0)
+// requires: x.dtype == bf16, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+// requires: w.dtype == bf16, w.dim() == 1, w.is_contiguous(), aligned(w, 16)
+// requires: out.dtype == bf16, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.is_contiguous(),
+//   aligned(out, 16)
+// requires: no_overlap(out, x, w)
+// requires: 1 <= n <= 2147418111, n1 % 8 == 0
+// launch: entry=scaled_silu, grid=ceil(n / 1024), block=64, args=x, w, out, n, n1
 extern "C" __global__ void __launch_bounds__(64) scaled_silu(
         const bfloat16* __restrict__ x,  // contiguous
         const bfloat16* __restrict__ w,  // at i1

@@ -1,80 +1,18 @@
 // def mix(a, b):
 //     low, high = a & 15, a >> 4
 //     return (low * 3 + high) % 7 + b // 2, (a << 1) ^ b
+//
+// prelude: uint8 Vec load store load_until store_until is_below_zero integer_floor_divide integer_remainder shift_left shift_right
 
-using uint8 = unsigned char;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// Loads the N elements from i on; past the last of n elements, the last one is repeated.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
-    Vec<T, N> values;
-#pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
-    return values;
-}
-
-// Stores those of the N elements from i on that are below n.
-template <typename T, int N, typename I>
-__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) data[i + k] = values[k];
-}
-
-template <typename T>
-__device__ inline bool is_below_zero(T a) {
-    if constexpr (T(-1) < 0)
-        return a < 0;
-    else
-        return false;
-}
-
-// The quotient rounded down.
-template <typename T>
-__device__ inline T integer_floor_divide(T a, T b) {
-    const T quotient = a / b;
-    return a % b != 0 && is_below_zero(a) != is_below_zero(b) ? T(quotient - 1) : quotient;
-}
-
-// The remainder with the sign of the divisor.
-template <typename T>
-__device__ inline T integer_remainder(T a, T b) {
-    const T rest = a % b;
-    return rest != 0 && is_below_zero(rest) != is_below_zero(b) ? T(rest + b) : rest;
-}
-
-// A shift by a negative number, or by the width or more, gives 0.
-template <typename T>
-__device__ inline T shift_left(T a, T b) {
-    return is_below_zero(b) || b >= T(8 * sizeof(T)) ? T(0) : T((unsigned long long)a << b);
-}
-
-// A shift by a negative number, or by the width or more, gives copies of the sign bit.
-template <typename T>
-__device__ inline T shift_right(T a, T b) {
-    const T most = 8 * sizeof(T) - (T(-1) < 0);
-    return T(a >> (is_below_zero(b) || b >= most ? most : b));
-}
-
+// where: n = a.size(0)
+// requires: a.size(0) == b.size(0)
+// requires: a.dtype == u8, a.dim() == 1, a.is_contiguous(), aligned(a, 16)
+// requires: b.dtype == u8, b.dim() == 1, b.is_contiguous(), aligned(b, 16)
+// requires: out0.dtype == u8, out0.dim() == 1, out0.size(0) == a.size(0), out0.is_contiguous(), aligned(out0, 16)
+// requires: out1.dtype == u8, out1.dim() == 1, out1.size(0) == a.size(0), out1.is_contiguous(), aligned(out1, 16)
+// requires: no_overlap(out0, a, b, out1), no_overlap(out1, a, b)
+// requires: 1 <= n <= 2147418111
+// launch: entry=mix, grid=ceil(n / 1024), block=128, args=a, b, out0, out1, n
 extern "C" __global__ void __launch_bounds__(128) mix(
         const uint8* __restrict__ a,  // contiguous
         const uint8* __restrict__ b,  // contiguous

@@ -1,101 +1,17 @@
 // def largest(x):
 //     value, index = x.max(1)
 //     return value * 2, index
+//
+// prelude: int64 argument inf take_larger FirstLargest Found Whole Part over in_pieces combined_found
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-constexpr float inf = __builtin_inff();
-
-// Keeps the larger of two values and its index; of equal values the one with the lower index. NaN
-// is larger than any number.
-template <typename T, typename I, typename Found>
-inline void take_larger(T& best, I& index, Found found, I at) {
-    const T value = found;
-    const bool is_same = (value == best) | ((value != value) & (best != best));
-    const bool is_larger = (value > best) | ((value != value) & (best == best));
-    const bool taken = is_larger | (is_same & (at < index));
-    best = taken ? value : best;
-    index = taken ? at : index;
-}
-
-struct FirstLargest {
-    template <typename T, typename I>
-    static inline void take(T& best, I& index, T value, I at) {
-        take_larger(best, index, value, at);
-    }
-};
-
-// A value and its index.
-template <typename T, typename I>
-struct Found {
-    T value;
-    I index;
-};
-
-// A count known at compile time.
-template <int64 n>
-struct Whole {
-    constexpr operator int64() const { return n; }
-};
-
-// A count known at run time that is below n.
-template <int64 n>
-struct Part {
-    int64 number;
-    operator int64() const { return number; }
-};
-
-// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
-// count, and the processor can mask memory accesses, the last vector is computed whole, with
-// `valid` false for each k past the count. Each k is then a constant, so values that `work` indexes
-// by k stay in registers.
-template <int64 n, typename Work>
-__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
-#pragma omp simd
-    for (int64 k = 0; k < n; ++k) work(k, true);
-}
-template <int64 n, typename Work>
-__attribute__((always_inline)) inline void over(Part<n> count, const Work& work) {
-#if defined(__AVX512BW__)
-#pragma GCC unroll 64
-    for (int from = 0; from < n; from += 16) {
-        const int left = int(count) - from;
-        if (left <= 0) return;
-#pragma omp simd
-        for (int k = 0; k < 16; ++k) work(from + k, k < left);
-    }
-#else
-#pragma omp simd
-    for (int64 k = 0; k < count; ++k) work(k, true);
-#endif
-}
-
-// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
-// but the last.
-template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
-    int64 first = begin;
-    for (; first + size <= end; first += size) work(first, Whole<size>());
-    if (first < end) work(first, Part<size>{end - first});
-}
-
-// As `combined`, for a reduction that finds a value and its index.
-template <typename Kind, typename T, typename I, int n>
-inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
-    for (int step = n / 2; step > 0; step /= 2) {
-#pragma omp simd
-        for (int k = 0; k < step; ++k)
-            Kind::take(values[k], indices[k], values[k + step], indices[k + step]);
-    }
-    return {values[0], indices[0]};
-}
-
+// where: n1 = x.size(1)
+// requires: x.size(1) - 1 >= 0
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: out0.dtype == f32, out0.dim() == 1, out0.size(0) == x.size(0), out0.is_contiguous()
+// requires: out1.dtype == i64, out1.dim() == 1, out1.size(0) == x.size(0), out1.is_contiguous()
+// requires: no_overlap(out0, x, out1), no_overlap(out1, x)
+// requires: 512 < n1 <= 1024, x.size(0)*x.size(1) >= 1
+// launch: entry=largest, units=x.size(0), args=x, out0, out1, i64(n1)
 extern "C" void largest(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     float* __restrict out0 = argument<float*>(arguments[1]);           // at row

@@ -1,88 +1,17 @@
 // def largest(x):
 //     value, index = x.max(1)
 //     return value * 2, index
+//
+// prelude: int64 uint32 inf Vec load take_larger FirstLargest Found from_thread combined_found
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-#define inf __int_as_float(0x7f800000)
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-// Keeps the larger of two values and its index; of equal values the one with the lower index. NaN
-// is larger than any number.
-template <typename T, typename I, typename Found>
-__device__ inline void take_larger(T& best, I& index, Found found, I at) {
-    const T value = found;
-    const bool is_same = value == best || (value != value && best != best);
-    const bool is_larger = value > best || (value != value && best == best);
-    const bool taken = is_larger || (is_same && at < index);
-    best = taken ? value : best;
-    index = taken ? at : index;
-}
-
-struct FirstLargest {
-    template <typename T, typename I>
-    static __device__ inline void take(T& best, I& index, T value, I at) {
-        take_larger(best, index, value, at);
-    }
-};
-
-// A value and its index.
-template <typename T, typename I>
-struct Found {
-    T value;
-    I index;
-};
-
-// The value of the thread whose lane number differs from this thread's in `bits`.
-template <typename T>
-__device__ inline T from_thread(T value, int bits) {
-    if constexpr (sizeof(T) < 4)
-        return T(__shfl_xor_sync(~0u, int(value), bits));
-    else
-        return __shfl_xor_sync(~0u, value, bits);
-}
-
-// As `combined`, for a reduction that finds a value and its index.
-template <typename Kind, int lanes, int threads, int slot, typename T, typename I, int n>
-__device__ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
-    T best = values[0];
-    I index = indices[0];
-#pragma unroll
-    for (int k = 1; k < n; ++k) Kind::take(best, index, values[k], indices[k]);
-#pragma unroll
-    for (int bits = 1; bits < (threads < 32 ? threads : 32); bits *= 2)
-        Kind::take(best, index, from_thread(best, bits), from_thread(index, bits));
-    if constexpr (threads > 32) {
-        constexpr int warps = threads / 32;
-        __shared__ T best_of_warps[32];
-        __shared__ I index_of_warps[32];
-        const int warp = threadIdx.x / 32;
-        if (threadIdx.x % 32 == 0) best_of_warps[warp] = best, index_of_warps[warp] = index;
-        __syncthreads();
-        best = best_of_warps[warp / warps * warps + threadIdx.x % warps];
-        index = index_of_warps[warp / warps * warps + threadIdx.x % warps];
-#pragma unroll
-        for (int bits = 1; bits < warps; bits *= 2)
-            Kind::take(best, index, from_thread(best, bits), from_thread(index, bits));
-    }
-    return {best, index};
-}
-
+// where: n1 = x.size(1)
+// requires: x.size(1) - 1 >= 0
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+// requires: out0.dtype == f32, out0.dim() == 1, out0.size(0) == x.size(0), out0.is_contiguous(), aligned(out0, 16)
+// requires: out1.dtype == i64, out1.dim() == 1, out1.size(0) == x.size(0), out1.is_contiguous(), aligned(out1, 16)
+// requires: no_overlap(out0, x, out1), no_overlap(out1, x)
+// requires: 896 < n1 <= 1024, 1 <= x.size(0)*x.size(1) <= 2139095039, n1 % 8 == 0
+// launch: entry=largest, grid=x.size(0), block=128, args=x, out0, out1, n1
 extern "C" __global__ void __launch_bounds__(128) largest(
         const float* __restrict__ x,  // contiguous
         float* __restrict__ out0,     // at row

@@ -1,157 +1,17 @@
 // def largest(x):
 //     value, index = x.max(1)
 //     return value * 2, index
+//
+// prelude: int64 uint32 bfloat16 inf bit_cast Vec words_at take_larger FirstLargest Found from_thread unsigned_of load_in_row combined_found
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-struct bfloat16 {
-    unsigned short bits;
-
-    bfloat16() = default;
-    __device__ explicit bfloat16(float value) {
-#if __CUDA_ARCH__ >= 800
-        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-#else
-        const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
-                                                                            // even
-        bits = (unsigned short)(value != value ? 0x7fff : rounded);
-#endif
-    }
-    __device__ operator float() const {
-#if __CUDA_ARCH__ >= 800
-        float wide;  // one instruction, for either half of a word
-        asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
-        return wide;
-#else
-        return __uint_as_float(unsigned(bits) << 16);
-#endif
-    }
-};
-
-#define inf __int_as_float(0x7f800000)
-
-template <typename To, typename From>
-__device__ inline To bit_cast(From from) {
-    static_assert(sizeof(To) == sizeof(From));
-    To to;
-    memcpy(&to, &from, sizeof(to));
-    return to;
-}
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-// The `words` words that start `off` bytes after the start of two adjacent vectors. Shifts by whole
-// words first, in steps of half the size each time, then by bytes.
-template <int words>
-__device__ inline Vec<unsigned, words> words_at(Vec<unsigned, words> low, Vec<unsigned, words> high,
-                                                unsigned off) {
-    unsigned both[2 * words];
-#pragma unroll
-    for (int w = 0; w < words; ++w) both[w] = low[w], both[words + w] = high[w];
-#pragma unroll
-    for (int step = words / 2; step > 0; step /= 2) {
-#pragma unroll
-        for (int w = 0; w + step < 2 * words; ++w) {
-            const unsigned near = both[w], far = both[w + step];
-            both[w] = off & 4 * step ? far : near;
-        }
-    }
-    Vec<unsigned, words> result;
-#pragma unroll
-    for (int w = 0; w < words; ++w) result[w] = __funnelshift_r(both[w], both[w + 1], off % 4 * 8);
-    return result;
-}
-
-// Keeps the larger of two values and its index; of equal values the one with the lower index. NaN
-// is larger than any number.
-template <typename T, typename I, typename Found>
-__device__ inline void take_larger(T& best, I& index, Found found, I at) {
-    const T value = found;
-    const bool is_same = value == best || (value != value && best != best);
-    const bool is_larger = value > best || (value != value && best == best);
-    const bool taken = is_larger || (is_same && at < index);
-    best = taken ? value : best;
-    index = taken ? at : index;
-}
-
-struct FirstLargest {
-    template <typename T, typename I>
-    static __device__ inline void take(T& best, I& index, T value, I at) {
-        take_larger(best, index, value, at);
-    }
-};
-
-// A value and its index.
-template <typename T, typename I>
-struct Found {
-    T value;
-    I index;
-};
-
-// The value of the thread whose lane number differs from this thread's in `bits`.
-template <typename T>
-__device__ inline T from_thread(T value, int bits) {
-    if constexpr (sizeof(T) < 4)
-        return T(__shfl_xor_sync(~0u, int(value), bits));
-    else
-        return __shfl_xor_sync(~0u, value, bits);
-}
-
-// The index as an unsigned integer of the same size, which is faster to divide.
-__device__ inline unsigned unsigned_of(int i) { return i; }
-__device__ inline unsigned long long unsigned_of(int64 i) { return i; }
-
-// Loads the N elements from i on of a row of n elements that may be unaligned, from the two aligned
-// vectors around them. At least one of the N is in the row; elements past the row's end have no
-// meaning.
-template <int N, typename T, typename I, typename Length>
-__device__ inline Vec<T, N> load_in_row(const T* row, I i, Length n) {
-    constexpr int words = sizeof(T) * N / 4;
-    const unsigned off = (unsigned long long)row % (4 * words);
-    const auto at = unsigned_of(i) / N;
-    const decltype(unsigned_of(i)) last =
-        (off + n * (unsigned long long)sizeof(T) - 1) / (4 * words);
-    const char* const aligned = reinterpret_cast<const char*>(row) - off;
-    const auto vectors = reinterpret_cast<const Vec<unsigned, words>*>(aligned);
-    return bit_cast<Vec<T, N>>(words_at<words>(vectors[at], vectors[min(at + 1, last)], off));
-}
-
-// As `combined`, for a reduction that finds a value and its index.
-template <typename Kind, int lanes, int threads, int slot, typename T, typename I, int n>
-__device__ inline Found<T, I> combined_found(T (&values)[n], I (&indices)[n]) {
-    T best = values[0];
-    I index = indices[0];
-#pragma unroll
-    for (int k = 1; k < n; ++k) Kind::take(best, index, values[k], indices[k]);
-#pragma unroll
-    for (int bits = 1; bits < (threads < 32 ? threads : 32); bits *= 2)
-        Kind::take(best, index, from_thread(best, bits), from_thread(index, bits));
-    if constexpr (threads > 32) {
-        constexpr int warps = threads / 32;
-        __shared__ T best_of_warps[32];
-        __shared__ I index_of_warps[32];
-        const int warp = threadIdx.x / 32;
-        if (threadIdx.x % 32 == 0) best_of_warps[warp] = best, index_of_warps[warp] = index;
-        __syncthreads();
-        best = best_of_warps[warp / warps * warps + threadIdx.x % warps];
-        index = index_of_warps[warp / warps * warps + threadIdx.x % warps];
-#pragma unroll
-        for (int bits = 1; bits < warps; bits *= 2)
-            Kind::take(best, index, from_thread(best, bits), from_thread(index, bits));
-    }
-    return {best, index};
-}
-
+// where: n1 = x.size(1)
+// requires: x.size(1) - 1 >= 0
+// requires: x.dtype == bf16, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+// requires: out0.dtype == bf16, out0.dim() == 1, out0.size(0) == x.size(0), out0.is_contiguous(), aligned(out0, 16)
+// requires: out1.dtype == i64, out1.dim() == 1, out1.size(0) == x.size(0), out1.is_contiguous(), aligned(out1, 16)
+// requires: no_overlap(out0, x, out1), no_overlap(out1, x)
+// requires: 896 < n1 <= 1024, 1 <= x.size(0)*x.size(1) <= 2139095039
+// launch: entry=largest, grid=x.size(0), block=64, args=x, out0, out1, n1
 extern "C" __global__ void __launch_bounds__(64) largest(
         const bfloat16* __restrict__ x,  // contiguous
         bfloat16* __restrict__ out0,     // at row

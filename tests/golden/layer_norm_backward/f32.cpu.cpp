@@ -1,89 +1,21 @@
 // def layer_norm(x, weight, bias):
 //     return F.layer_norm(x, (x.shape[-1],), weight, bias)
+//
+// prelude: sqrtf int64 argument smaller_of Sum Whole Part over in_pieces combined
 
-extern "C" float sqrtf(float) noexcept;
-
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-struct Sum {
-    template <typename T>
-    static inline T of(T a, T b) {
-        return a + b;
-    }
-    static inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// A count known at compile time.
-template <int64 n>
-struct Whole {
-    constexpr operator int64() const { return n; }
-};
-
-// A count known at run time that is below n.
-template <int64 n>
-struct Part {
-    int64 number;
-    operator int64() const { return number; }
-};
-
-// Calls work(k, valid) for each k below the count, vectorised. If the compiler does not know the
-// count, and the processor can mask memory accesses, the last vector is computed whole, with
-// `valid` false for each k past the count. Each k is then a constant, so values that `work` indexes
-// by k stay in registers.
-template <int64 n, typename Work>
-__attribute__((always_inline)) inline void over(Whole<n>, const Work& work) {
-#pragma omp simd
-    for (int64 k = 0; k < n; ++k) work(k, true);
-}
-template <int64 n, typename Work>
-__attribute__((always_inline)) inline void over(Part<n> count, const Work& work) {
-#if defined(__AVX512BW__)
-#pragma GCC unroll 64
-    for (int from = 0; from < n; from += 16) {
-        const int left = int(count) - from;
-        if (left <= 0) return;
-#pragma omp simd
-        for (int k = 0; k < 16; ++k) work(from + k, k < left);
-    }
-#else
-#pragma omp simd
-    for (int64 k = 0; k < count; ++k) work(k, true);
-#endif
-}
-
-// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
-// but the last.
-template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
-    int64 first = begin;
-    for (; first + size <= end; first += size) work(first, Whole<size>());
-    if (first < end) work(first, Part<size>{end - first});
-}
-
-// Combines the accumulators (`classes`) of a row as a tree: each round combines the first half with
-// the second half, as vectors.
-template <typename Kind, typename T, int n>
-__attribute__((always_inline)) inline T combined(const T (&classes)[n]) {
-    if constexpr (n == 1) {
-        return classes[0];
-    } else {
-        T half[n / 2];
-#pragma omp simd
-        for (int k = 0; k < n / 2; ++k) half[k] = Kind::of(classes[k], classes[k + n / 2]);
-        return combined<Kind>(half);
-    }
-}
-
+// where: n1 = x.size(1)
+// requires: x.size(0) == grad.size(0), x.size(1) == grad.size(1), weight.size(0) == x.size(1),
+//   bias.size(0) == x.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: weight.dtype == f32, weight.dim() == 1, weight.is_contiguous()
+// requires: grad.dtype == f32, grad.dim() == 2, grad.is_contiguous()
+// requires: out0.dtype == f32, out0.dim() == 2, out0.size(0) == x.size(0), out0.size(1) == x.size(1),
+//   out0.is_contiguous()
+// requires: no_overlap(out0, x, weight, grad)
+// requires: 2048 < n1 <= 4096, x.size(0)*x.size(1) >= 1
+// scratch: workspace0 = empty(f32, x.size(0)), workspace1 = empty(f32, x.size(0))
+// launch: entry=layer_norm_backward, units=x.size(0), args=x, weight, grad, f32(float(x.size(1))), out0, workspace0,
+//   workspace1, i64(n1)
 extern "C" void layer_norm_backward(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);       // contiguous
     const float* __restrict weight = argument<const float*>(arguments[1]);  // at first + k
@@ -195,6 +127,15 @@ extern "C" void layer_norm_backward(const void* const* arguments, int64 begin, i
     }
 }
 
+// where: n1 = x.size(0), x_stride1 = x.size(1), grad_stride1 = x.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: grad.dtype == f32, grad.dim() == 2, grad.is_contiguous()
+// requires: out1.dtype == f32, out1.dim() == 1, out1.size(0) == x.size(1), out1.is_contiguous()
+// requires: out2.dtype == f32, out2.dim() == 1, out2.size(0) == x.size(1), out2.is_contiguous()
+// requires: no_overlap(out1, x, grad, out2), no_overlap(out2, x, grad)
+// requires: 8192 < n1 <= 16384, x.size(0)*x.size(1) >= 1
+// launch: entry=layer_norm_backward_1, units=x_stride1, args=x, workspace0, workspace1, grad, f32(float(x.size(1))),
+//   out1, out2, i64(n1), i64(x_stride1), i64(x_stride1)
 extern "C" void layer_norm_backward_1(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);            // at row + (first + k) * x_stride1
     const float* __restrict workspace = argument<const float*>(arguments[1]);    // at first + k

@@ -4,27 +4,16 @@
 //     overlap = w * h
 //     pw, ph = (pred[..., 2:] - pred[..., :2]).unbind(-1)
 //     return where(area > 0, 1 - overlap / (pw * ph + area - overlap), 0.0)
+//
+// prelude: int64 argument maximum minimum
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T minimum(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
-}
-
+// requires: pred.size(0) == target.size(0), pred.size(1) == 4, target.size(1) == 4
+// requires: pred.dtype == f32, pred.dim() == 2, pred.is_contiguous()
+// requires: target.dtype == f32, target.dim() == 2, target.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 1, out.size(0) == pred.size(0), out.is_contiguous()
+// requires: no_overlap(out, pred, target)
+// requires: pred.size(0) >= 1
+// launch: entry=loss, units=pred.size(0), args=pred, target, out
 extern "C" void loss(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict pred = argument<const float*>(arguments[0]);    // at i * 4 + 0..3
     const float* __restrict target = argument<const float*>(arguments[1]);  // at i * 4 + 0..3

@@ -4,29 +4,19 @@
 //     overlap = w * h
 //     pw, ph = (pred[..., 2:] - pred[..., :2]).unbind(-1)
 //     return where(area > 0, 1 - overlap / (pw * ph + area - overlap), 0.0)
+//
+// prelude: int64 argument smaller_of maximum minimum
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T minimum(T a, T b) {
-    return ((a < b) | (a != a)) ? a : b;
-}
-
+// where: n1 = pred.size(1), target_stride0 = pred.size(1)*4, pred_stride0 = pred.stride(0)
+// requires: pred.size(0) == target.size(0), pred.size(1) == target.size(1), pred.size(2) == 4, target.size(2) == 4
+// requires: pred.dtype == f32, pred.dim() == 3, pred.stride(2) == 1
+// requires: target.dtype == f32, target.dim() == 3, target.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == pred.size(0), out.size(1) == pred.size(1),
+//   out.is_contiguous()
+// requires: no_overlap(out, pred, target)
+// requires: pred.stride(1) == 4, pred.size(0)*pred.size(1) >= 1
+// launch: entry=loss, units=pred.size(0)*pred.size(1), args=pred, target, out, i64(n1), i64(target_stride0),
+//   i64(pred_stride0)
 extern "C" void loss(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict pred = argument<const float*>(arguments[0]);    // at i0 * pred_stride0 + i1 * 4 + 0..3
     const float* __restrict target = argument<const float*>(arguments[1]);  // at i0 * target_stride0 + i1 * 4 + 0..3

@@ -4,45 +4,22 @@
 //     overlap = w * h
 //     pw, ph = (pred[..., 2:] - pred[..., :2]).unbind(-1)
 //     return where(area > 0, 1 - overlap / (pw * ph + area - overlap), 0.0)
+//
+// prelude: uint32 Vec load maximum minimum
 
-using uint32 = unsigned;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
-__device__ inline float maximum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fmaxf(a, b);
-#endif
-}
-
-// NaN if either is NaN; otherwise -0.0 is smaller than +0.0.
-__device__ inline float minimum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fminf(a, b);
-#endif
-}
-
+// where: n = pred.size(0)*pred.size(1), n1 = pred.size(1), target_stride0 = pred.size(1)*4,
+//   pred_stride0 = pred.stride(0), pred_stride1 = pred.stride(1)
+// requires: pred.size(0) == target.size(0), pred.size(1) == target.size(1), pred.size(2) == 4, target.size(2) == 4
+// requires: pred.dtype == f32, pred.dim() == 3, pred.stride(2) == 1, aligned(pred, 16)
+// requires: target.dtype == f32, target.dim() == 3, target.is_contiguous(), aligned(target, 16)
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == pred.size(0), out.size(1) == pred.size(1),
+//   out.is_contiguous(), aligned(out, 16)
+// requires: no_overlap(out, pred, target)
+// requires: 1 <= n <= 2147418111, pred.size(0)*pred.size(1)*4 - 3 <= 2147483647,
+//   pred.size(0)*pred.stride(0) + pred.size(1)*pred.stride(1) + 1 - pred.stride(0) - pred.stride(1) <= 2147483647,
+//   n1 % 8 == 0, pred_stride0 % 4 == 0, pred_stride1 % 4 == 0, target_stride0 % 4 == 0
+// launch: entry=loss, grid=ceil(n / 256), block=128, args=pred, target, out, n, n1, target_stride0, 4, pred_stride0,
+//   pred_stride1
 extern "C" __global__ void __launch_bounds__(128) loss(
         const float* __restrict__ pred,    // at i0 * pred_stride0 + i1 * pred_stride1 + 0..3
         const float* __restrict__ target,  // at i0 * target_stride0 + i1 * target_stride1 + 0..3

@@ -1,23 +1,21 @@
 // def embed(table, i, j, x):
 //     return where(i >= 0, table[i] * x, -x), where(i >= 0, table[j], 1.0)
+//
+// prelude: int64 argument check_index
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-// An index into n elements: negative ones count from the end; the result is always within the
-// tensor. An index out of range sets `bad` to its code.
-inline int64 check_index(int64 index, int64 n, int& bad, int code) {
-    bad = ((index < -n) | (index >= n)) ? code : bad;
-    const int64 wrapped = index < 0 ? index + n : index;
-    const int64 most = wrapped < n ? wrapped : n - 1;
-    return most < 0 ? 0 : most;
-}
-
+// where: table_size = table.size(0)
+// requires: table.size(0) > 0 or i.size(0) == 0, table.size(0) > 0 or j.size(0) == 0, i.size(0) == j.size(0),
+//   i.size(0) == x.size(0)
+// requires: table.dtype == f32, table.dim() == 1, table.is_contiguous()
+// requires: i.dtype == i64, i.dim() == 1, i.is_contiguous()
+// requires: j.dtype == i64, j.dim() == 1, j.is_contiguous()
+// requires: x.dtype == f32, x.dim() == 1, x.is_contiguous()
+// requires: out0.dtype == f32, out0.dim() == 1, out0.size(0) == i.size(0), out0.is_contiguous()
+// requires: out1.dtype == f32, out1.dim() == 1, out1.size(0) == i.size(0), out1.is_contiguous()
+// requires: no_overlap(out0, table, i, j, x, out1), no_overlap(out1, table, i, j, x)
+// requires: i.size(0) >= 1
+// scratch: status = zeros(i32, 1)
+// launch: entry=embed, units=i.size(0), args=table, table, i, j, x, out0, out1, i64(table_size), i64(1), status
 extern "C" void embed(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict table_0 = argument<const float*>(arguments[0]);  // at index * table_step
     const float* __restrict table_1 = argument<const float*>(arguments[1]);  // at index * table_step

@@ -1,52 +1,20 @@
 // def embed(table, i, j, x):
 //     return where(i >= 0, table[i] * x, -x), where(i >= 0, table[j], 1.0)
+//
+// prelude: int64 Vec load store load_until store_until wrap_index
 
-using int64 = long long;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// Loads the N elements from i on; past the last of n elements, the last one is repeated.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
-    Vec<T, N> values;
-#pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
-    return values;
-}
-
-// Stores those of the N elements from i on that are below n.
-template <typename T, int N, typename I>
-__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) data[i + k] = values[k];
-}
-
-// An index into n elements: negative ones count from the end; the result is always within the
-// tensor.
-template <typename I>
-__device__ inline I wrap_index(int64 index, I n) {
-    if (index < 0) index += n;
-    return I(index < 0 ? 0 : index < n ? index : n - 1);
-}
-
+// where: n = i.size(0), table_size = table.size(0)
+// requires: table.size(0) > 0 or i.size(0) == 0, table.size(0) > 0 or j.size(0) == 0, i.size(0) == j.size(0),
+//   i.size(0) == x.size(0)
+// requires: table.dtype == f32, table.dim() == 1, table.is_contiguous()
+// requires: i.dtype == i64, i.dim() == 1, i.is_contiguous(), aligned(i, 16)
+// requires: j.dtype == i64, j.dim() == 1, j.is_contiguous(), aligned(j, 16)
+// requires: x.dtype == f32, x.dim() == 1, x.is_contiguous(), aligned(x, 16)
+// requires: out0.dtype == f32, out0.dim() == 1, out0.size(0) == i.size(0), out0.is_contiguous(), aligned(out0, 16)
+// requires: out1.dtype == f32, out1.dim() == 1, out1.size(0) == i.size(0), out1.is_contiguous(), aligned(out1, 16)
+// requires: no_overlap(out0, table, i, j, x, out1), no_overlap(out1, table, i, j, x)
+// requires: 1 <= n <= 2147418111, table_size <= 2147483647
+// launch: entry=embed, grid=ceil(n / 512), block=256, args=table, table, i, j, x, out0, out1, n, table_size, 1
 extern "C" __global__ void __launch_bounds__(256) embed(
         const float* __restrict__ table_0,  // at index * table_step
         const float* __restrict__ table_1,  // at index * table_step

@@ -1,19 +1,14 @@
 // x * y
+//
+// prelude: int64 argument multiply
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int multiply(int a, int b) { return int(unsigned(a) * unsigned(b)); }
-
-inline int64 multiply(int64 a, int64 b) {
-    return int64((unsigned long long)a * (unsigned long long)b);
-}
-
+// requires: x.size(0) == y.size(0)
+// requires: x.dtype == i64, x.dim() == 1, x.is_contiguous()
+// requires: y.dtype == i64, y.dim() == 1, y.is_contiguous()
+// requires: out.dtype == i64, out.dim() == 1, out.size(0) == x.size(0), out.is_contiguous()
+// requires: no_overlap(out, x, y)
+// requires: x.size(0) >= 1
+// launch: entry=expression, units=x.size(0), args=x, y, out
 extern "C" void expression(const void* const* arguments, int64 begin, int64 end) {
     const int64* __restrict x = argument<const int64*>(arguments[0]);  // contiguous
     const int64* __restrict y = argument<const int64*>(arguments[1]);  // contiguous

@@ -1,16 +1,13 @@
 // def padded(x):
 //     return F.pad(x, (1, 2), value=0.5)
+//
+// prelude: int64 argument smaller_of
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
+// where: out_stride = x.size(1) + 3
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1) + 3,
+//   out.is_contiguous()
+// requires: x.size(0) >= 1
+// launch: entry=padded, units=x.size(0), args=out, i64(out_stride)
 extern "C" void padded(const void* const* arguments, int64 begin, int64 end) {
     float* __restrict out = argument<float*>(arguments[0]);  // at i * out_stride
     const int64 out_stride = argument<int64>(arguments[1]);
@@ -21,6 +18,13 @@ extern "C" void padded(const void* const* arguments, int64 begin, int64 end) {
     }
 }
 
+// where: n1 = x.size(1), out_stride0 = x.size(1) + 3
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1) + 3,
+//   out.is_contiguous()
+// requires: no_overlap(out, x)
+// requires: x.size(0)*x.size(1) >= 1
+// launch: entry=padded_1, units=x.size(0)*x.size(1), args=x, out + 1, i64(n1), i64(out_stride0)
 extern "C" void padded_1(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     float* __restrict out = argument<float*>(arguments[1]);            // at i0 * out_stride0 + i1
@@ -42,6 +46,11 @@ extern "C" void padded_1(const void* const* arguments, int64 begin, int64 end) {
     }
 }
 
+// where: out_stride0 = x.size(1) + 3
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1) + 3,
+//   out.is_contiguous()
+// requires: x.size(0)*2 >= 1
+// launch: entry=padded_2, units=x.size(0)*2, args=out + (x.size(1) + 1), i64(2), i64(out_stride0)
 extern "C" void padded_2(const void* const* arguments, int64 begin, int64 end) {
     float* __restrict out = argument<float*>(arguments[0]);   // at i0 * out_stride0 + i1
     const int64 n1 = argument<int64>(arguments[1]);           // extent of i1

@@ -1,16 +1,16 @@
 // def shifted(x):
 //     return x[:, 1:] - x[:, :-1], x.flip(-1)
+//
+// prelude: int64 argument smaller_of
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
+// where: n1 = x.size(1) - 1, x_stride0 = x.size(1)
+// requires: x.size(1) > 16
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: out0.dtype == f32, out0.dim() == 2, out0.size(0) == x.size(0), out0.size(1) == x.size(1) - 1,
+//   out0.is_contiguous()
+// requires: no_overlap(out0, x)
+// requires: x.size(0)*x.size(1) - x.size(0) >= 1
+// launch: entry=shifted, units=x.size(0)*x.size(1) - x.size(0), args=x + 1, x, out0, i64(n1), i64(x_stride0)
 extern "C" void shifted(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x_1 = argument<const float*>(arguments[0]);  // at i0 * x_stride0 + i1
     const float* __restrict x_0 = argument<const float*>(arguments[1]);  // at i0 * x_stride0 + i1
@@ -34,6 +34,13 @@ extern "C" void shifted(const void* const* arguments, int64 begin, int64 end) {
     }
 }
 
+// where: n1 = x.size(1), x_stride0 = x.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: out1.dtype == f32, out1.dim() == 2, out1.size(0) == x.size(0), out1.size(1) == x.size(1),
+//   out1.is_contiguous()
+// requires: no_overlap(out1, x)
+// requires: x.size(0)*x.size(1) >= 1
+// launch: entry=shifted_1, units=x.size(0)*x.size(1), args=x + (x.size(1) - 1), out1, i64(n1), i64(n1), i64(-1)
 extern "C" void shifted_1(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // at i0 * x_stride0 + i1 * x_stride1
     float* __restrict out1 = argument<float*>(arguments[1]);           // contiguous

@@ -1,20 +1,15 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
+//
+// prelude: int64 argument maximum
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
+// requires: x.size(0) == y.size(0), x.size(1) == y.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: y.dtype == f32, y.dim() == 2, y.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.is_contiguous()
+// requires: no_overlap(out, x, y)
+// requires: x.size(0)*x.size(1) >= 1
+// launch: entry=relu_add, units=x.size(0)*x.size(1), args=x, y, f32(bias), out
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     const float* __restrict y = argument<const float*>(arguments[1]);  // contiguous

@@ -1,20 +1,13 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
+//
+// prelude: int64 argument maximum
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
+// requires: x.dtype == f32, x.dim() == 0
+// requires: y.dtype == f32, y.dim() == 0
+// requires: out.dtype == f32, out.dim() == 0
+// requires: no_overlap(out, x, y)
+// launch: entry=relu_add, units=1, args=x, y, f32(bias), out
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // one element
     const float* __restrict y = argument<const float*>(arguments[1]);  // one element

@@ -1,17 +1,13 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
+//
+// prelude: maximum
 
-// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
-__device__ inline float maximum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fmaxf(a, b);
-#endif
-}
-
+// requires: x.dtype == f32, x.dim() == 0
+// requires: y.dtype == f32, y.dim() == 0
+// requires: out.dtype == f32, out.dim() == 0
+// requires: no_overlap(out, x, y)
+// launch: entry=relu_add, grid=1, block=1, args=x, y, bias, out
 extern "C" __global__ void __launch_bounds__(1) relu_add(
         const float* __restrict__ x,  // one element
         const float* __restrict__ y,  // one element

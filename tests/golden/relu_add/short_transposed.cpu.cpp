@@ -1,22 +1,19 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
+//
+// prelude: int64 argument smaller_of maximum
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
+// where: n1 = x.size(2), n2 = x.size(1), y_stride0 = x.size(1)*x.size(2)
+// requires: x.size(0) == y.size(0), x.size(1) == y.size(1), x.size(2) == y.size(2)
+// requires: x.dtype == f32, x.dim() == 3, x.stride(1) == 1
+// requires: y.dtype == f32, y.dim() == 3, y.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 3, out.size(0) == x.size(0), out.size(1) == x.size(1),
+//   out.size(2) == x.size(2), out.stride(1) == 1
+// requires: no_overlap(out, x, y)
+// requires: x.stride(2) == n2, x.stride(0) == y_stride0, n1 == 3, out.stride(2) == n2, out.stride(0) == y_stride0,
+//   x.size(0)*x.size(1)*x.size(2) >= 1
+// launch: entry=relu_add, units=x.size(0)*x.size(1)*x.size(2), args=x, y, f32(bias), out, i64(n1), i64(n2),
+//   i64(y_stride0)
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     const float* __restrict y = argument<const float*>(arguments[1]);  // at i0 * y_stride0 + i1 + i2 * 3

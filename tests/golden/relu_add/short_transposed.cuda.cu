@@ -1,28 +1,22 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
+//
+// prelude: uint32 Vec maximum
 
-using uint32 = unsigned;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
-__device__ inline float maximum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fmaxf(a, b);
-#endif
-}
-
+// where: n = x.size(0)*x.size(1)*x.size(2), n1 = x.size(2), n2 = x.size(1), y_stride0 = x.size(1)*x.size(2),
+//   y_stride2 = x.size(2)
+// requires: x.size(0) == y.size(0), x.size(1) == y.size(1), x.size(2) == y.size(2)
+// requires: x.dtype == f32, x.dim() == 3, x.stride(1) == 1, aligned(x, 16)
+// requires: y.dtype == f32, y.dim() == 3, y.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 3, out.size(0) == x.size(0), out.size(1) == x.size(1),
+//   out.size(2) == x.size(2), out.stride(1) == 1, aligned(out, 16)
+// requires: no_overlap(out, x, y)
+// requires: x.stride(2) == n2, x.stride(0) == y_stride0, out.stride(2) == n2, out.stride(0) == y_stride0,
+//   1 <= n <= 2147418111,
+//   x.size(1) + x.size(0)*x.stride(0) + x.size(2)*x.stride(2) - x.stride(0) - x.stride(2) <= 2147483647,
+//   x.size(1) + x.size(0)*out.stride(0) + x.size(2)*out.stride(2) - out.stride(0) - out.stride(2) <= 2147483647,
+//   n2 % 4 == 0
+// launch: entry=relu_add, grid=ceil(n / 1024), block=256, args=x, y, bias, out, n, n1, n2, y_stride0, n1
 extern "C" __global__ void __launch_bounds__(256) relu_add(
         const float* __restrict__ x,  // contiguous
         const float* __restrict__ y,  // at i0 * y_stride0 + i1 + i2 * y_stride2

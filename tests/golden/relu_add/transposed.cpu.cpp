@@ -1,79 +1,16 @@
 // def relu_add(x, y, bias: float):
 //     return relu(x) + y + bias
+//
+// prelude: int64 argument smaller_of maximum Word transpose_8 transpose
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-// The unsigned integer type with the size of an element. Compilers have vectors of such integers.
-template <int bytes>
-struct Word;
-template <>
-struct Word<1> {
-    typedef unsigned char type;
-};
-template <>
-struct Word<2> {
-    typedef unsigned short type;
-};
-template <>
-struct Word<4> {
-    typedef unsigned type;
-};
-template <>
-struct Word<8> {
-    typedef unsigned long long type;
-};
-
-// Transposes 8 x 8 elements in registers. In each of three rounds, each row is interleaved with the
-// row four below it.
-template <typename T>
-inline void transpose_8(const T* from, int64 from_stride, T* to, int64 to_stride) {
-    typedef typename Word<sizeof(T)>::type Element;
-    typedef Element Row __attribute__((vector_size(8 * sizeof(T))));
-    Row rows[8], zipped[8];
-    for (int k = 0; k < 8; ++k) __builtin_memcpy(&rows[k], from + k * from_stride, sizeof(Row));
-    for (int round = 0; round < 3; ++round) {
-        for (int k = 0; k < 4; ++k) {
-            const Row a = rows[k], b = rows[k + 4];
-            zipped[2 * k] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-            zipped[2 * k + 1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-        }
-        for (int k = 0; k < 8; ++k) rows[k] = zipped[k];
-    }
-    for (int k = 0; k < 8; ++k)
-        __builtin_memcpy(static_cast<void*>(to + k * to_stride), &rows[k], sizeof(Row));
-}
-
-// to[r * pitch + c] = from[c * stride + r], for r below `rows` and c below `columns`.
-template <typename T>
-inline void transpose(const T* from, int64 stride, T* to, int64 pitch, int64 rows, int64 columns) {
-    int64 c = 0;
-    if constexpr (sizeof(T) <= 8) {
-        for (; c + 8 <= columns; c += 8) {
-            int64 r = 0;
-            for (; r + 8 <= rows; r += 8)
-                transpose_8(from + c * stride + r, stride, to + r * pitch + c, pitch);
-            for (; r < rows; ++r)
-                for (int64 k = c; k < c + 8; ++k) to[r * pitch + k] = from[k * stride + r];
-        }
-    }
-    for (; c < columns; ++c)
-        for (int64 r = 0; r < rows; ++r) to[r * pitch + c] = from[c * stride + r];
-}
-
+// where: n0 = x.size(1), n1 = x.size(0), y_stride1 = x.size(1)
+// requires: x.size(0) == y.size(0), x.size(1) == y.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.stride(0) == 1
+// requires: y.dtype == f32, y.dim() == 2, y.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.stride(0) == 1
+// requires: no_overlap(out, x, y)
+// requires: x.stride(1) == n1, out.stride(1) == n1, x.size(0)*x.size(1) >= 1
+// launch: entry=relu_add, units=ceil(n1 / 64) * ceil(n0 / 64), args=x, y, f32(bias), out, i64(n0), i64(n1), i64(n0)
 extern "C" void relu_add(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     const float* __restrict y = argument<const float*>(arguments[1]);  // at i0 + i1 * y_stride1

@@ -5,43 +5,19 @@
 //     k = float4 * half
 //     λ = k + i
 //     return λ / (n + abs(k)) + NULL
+//
+// prelude: Vec load store load_until store_until
 
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// Loads the N elements from i on; past the last of n elements, the last one is repeated.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
-    Vec<T, N> values;
-#pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
-    return values;
-}
-
-// Stores those of the N elements from i on that are below n.
-template <typename T, int N, typename I>
-__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) data[i + k] = values[k];
-}
-
+// where: n_1 = float4.size(0)
+// requires: float4.size(0) == i.size(0), float4.size(0) == NULL.size(0), n.size(0) == float4.size(0)
+// requires: float4.dtype == f32, float4.dim() == 1, float4.is_contiguous(), aligned(float4, 16)
+// requires: i.dtype == f32, i.dim() == 1, i.is_contiguous(), aligned(i, 16)
+// requires: n.dtype == f32, n.dim() == 1, n.is_contiguous(), aligned(n, 16)
+// requires: NULL.dtype == f32, NULL.dim() == 1, NULL.is_contiguous(), aligned(NULL, 16)
+// requires: out.dtype == f32, out.dim() == 1, out.size(0) == float4.size(0), out.is_contiguous(), aligned(out, 16)
+// requires: no_overlap(out, float4, i, n, NULL)
+// requires: 1 <= n_1 <= 2147418111
+// launch: entry=threadIdx_, grid=ceil(n_1 / 1024), block=256, args=float4, i, n, NULL, half, out, n_1
 extern "C" __global__ void __launch_bounds__(256) threadIdx_(
         const float* __restrict__ float4_,  // contiguous
         const float* __restrict__ i,        // contiguous

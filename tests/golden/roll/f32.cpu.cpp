@@ -1,16 +1,15 @@
 // def moved(x):
 //     return x.roll(1, -1)
+//
+// prelude: int64 argument smaller_of
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
+// where: x_stride = x.size(1), out_stride = x.size(1)
+// requires: x.size(1) - -1 % max(x.size(1), 1) >= 0
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.is_contiguous()
+// requires: no_overlap(out, x)
+// requires: x.size(1) - -1 % max(x.size(1), 1) == 1, x.size(0)*x.size(1) - x.size(0)*(-1 % max(x.size(1), 1)) >= 1
+// launch: entry=moved, units=x.size(0), args=x + (-1 % max(x.size(1), 1)), out, i64(x_stride), i64(x_stride)
 extern "C" void moved(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // at i * x_stride
     float* __restrict out = argument<float*>(arguments[1]);            // at i * out_stride
@@ -23,6 +22,13 @@ extern "C" void moved(const void* const* arguments, int64 begin, int64 end) {
     }
 }
 
+// where: n1 = -1 % max(x.size(1), 1), x_stride0 = x.size(1), out_stride0 = x.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.is_contiguous()
+// requires: no_overlap(out, x)
+// requires: x.size(0)*(-1 % max(x.size(1), 1)) >= 1
+// launch: entry=moved_1, units=x.size(0)*(-1 % max(x.size(1), 1)), args=x, out + (x.size(1) - -1 % max(x.size(1), 1)),
+//   i64(n1), i64(x_stride0), i64(x_stride0)
 extern "C" void moved_1(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // at i0 * x_stride0 + i1
     float* __restrict out = argument<float*>(arguments[1]);            // at i0 * out_stride0 + i1

@@ -1,17 +1,17 @@
 // def moved(x):
 //     return x.roll(1, -1)
+//
+// prelude: uint32 Vec
 
-using uint32 = unsigned;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
+// where: n = x.size(0)*x.size(1) - x.size(0)*(-1 % max(x.size(1), 1)), x_stride = x.size(1), out_stride = x.size(1)
+// requires: x.size(1) - -1 % max(x.size(1), 1) >= 0
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.is_contiguous()
+// requires: no_overlap(out, x)
+// requires: x.size(1) - -1 % max(x.size(1), 1) == 1, 1 <= n <= 2147418111,
+//   x.size(0)*x.size(1) + 1 - x.size(1) <= 2147483647
+// launch: entry=moved, grid=ceil(x.size(0) / 1024), block=256, args=x + (-1 % max(x.size(1), 1)), out, n, x_stride,
+//   x_stride
 extern "C" __global__ void __launch_bounds__(256) moved(
         const float* __restrict__ x,  // at i * x_stride
         float* __restrict__ out,      // at i * out_stride
@@ -36,6 +36,15 @@ extern "C" __global__ void __launch_bounds__(256) moved(
     }
 }
 
+// where: n = x.size(0)*(-1 % max(x.size(1), 1)), n1 = -1 % max(x.size(1), 1), x_stride0 = x.size(1),
+//   out_stride0 = x.size(1)
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.is_contiguous()
+// requires: no_overlap(out, x)
+// requires: 1 <= n <= 2147418111, -1 % max(x.size(1), 1) + x.size(0)*x.size(1) - x.size(1) <= 2147483647,
+//   x_stride0 % 4 == 0
+// launch: entry=moved_1, grid=ceil(n / 1024), block=256, args=x, out + (x.size(1) - -1 % max(x.size(1), 1)), n, n1,
+//   x_stride0, x_stride0
 extern "C" __global__ void __launch_bounds__(256) moved_1(
         const float* __restrict__ x,  // at i0 * x_stride0 + i1
         float* __restrict__ out,      // at i0 * out_stride0 + i1

@@ -1,43 +1,19 @@
 // def lerp_noise(x, noise, t: float, steps: int = 10, flip: bool = False):
 //     a = 1 - t / steps
 //     return a ** 0.5 * x + (1 - a) ** 0.5 * noise * (-1 if flip else 1), x / t
+//
+// prelude: Vec load store load_until store_until
 
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
-// Loads the N elements from i on; past the last of n elements, the last one is repeated.
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load_until(const T* data, I i, I n) {
-    Vec<T, N> values;
-#pragma unroll
-    for (int k = 0; k < N; ++k) values[k] = data[min(i + k, n - 1)];
-    return values;
-}
-
-// Stores those of the N elements from i on that are below n.
-template <typename T, int N, typename I>
-__device__ inline void store_until(T* data, I i, I n, const Vec<T, N>& values) {
-#pragma unroll
-    for (int k = 0; k < N; ++k)
-        if (i + k < n) data[i + k] = values[k];
-}
-
+// where: n = x.size(0)
+// requires: x.size(0) == noise.size(0), not steps == 0, flip == False
+// requires: x.dtype == f32, x.dim() == 1, x.is_contiguous(), aligned(x, 16)
+// requires: noise.dtype == f32, noise.dim() == 1, noise.is_contiguous(), aligned(noise, 16)
+// requires: out0.dtype == f32, out0.dim() == 1, out0.size(0) == x.size(0), out0.is_contiguous(), aligned(out0, 16)
+// requires: out1.dtype == f32, out1.dim() == 1, out1.size(0) == x.size(0), out1.is_contiguous(), aligned(out1, 16)
+// requires: no_overlap(out0, x, noise, out1), no_overlap(out1, x, noise)
+// requires: 1 <= n <= 2147418111
+// launch: entry=lerp_noise, grid=ceil(n / 1024), block=256, args=x, noise, (1 - t / steps) ** 0.5,
+//   (1 - (1 - t / steps)) ** 0.5, float64(1 / t), out0, out1, n
 extern "C" __global__ void __launch_bounds__(256) lerp_noise(
         const float* __restrict__ x,      // contiguous
         const float* __restrict__ noise,  // contiguous

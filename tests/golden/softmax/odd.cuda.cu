@@ -2,166 +2,17 @@
 //     m = x.amax(-1, keepdim=True)
 //     e = exp(x - m)
 //     return e / e.sum(-1, keepdim=True)
+//
+// prelude: int64 uint32 inf maximum Sum Largest from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-#define inf __int_as_float(0x7f800000)
-
-// NaN if either is NaN; otherwise +0.0 is larger than -0.0.
-__device__ inline float maximum(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-    float result;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
-    return result;
-#else
-    return a != a ? a : b != b ? b : fmaxf(a, b);
-#endif
-}
-
-__device__ inline double maximum(double a, double b) {
-    return a != a ? a : b != b ? b : fmax(a, b);
-}
-
-struct Sum {
-    template <typename T>
-    static __device__ inline T of(T a, T b) {
-        return a + b;
-    }
-    static __device__ inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// NaN if either is NaN; a if they are equal.
-struct Largest {
-    template <typename T>
-    static __device__ inline T of(T a, T b) {
-        return a > b ? a : b;
-    }
-    static __device__ inline float of(float a, float b) { return maximum(b, a); }
-    static __device__ inline double of(double a, double b) { return maximum(b, a); }
-};
-
-// The value of the thread whose lane number differs from this thread's in `bits`.
-template <typename T>
-__device__ inline T from_thread(T value, int bits) {
-    if constexpr (sizeof(T) < 4)
-        return T(__shfl_xor_sync(~0u, int(value), bits));
-    else
-        return __shfl_xor_sync(~0u, value, bits);
-}
-
-// Combines `found` with the `found` of the thread whose lane number differs from this thread's in
-// `bits`.
-template <typename Kind, typename T>
-__device__ inline T with_thread(T found, int bits) {
-    return Kind::of(found, from_thread(found, bits));
-}
-
-// Combines n consecutive values as a binary tree, adjacent pairs first.
-template <typename Kind, int n, typename T>
-__device__ inline T tree(T* values) {
-#pragma unroll
-    for (int step = 1; step < n; step *= 2) {
-#pragma unroll
-        for (int k = 0; k + step < n; k += 2 * step)
-            values[k] = Kind::of(values[k], values[k + step]);
-    }
-    return values[0];
-}
-
-// Shared memory that the reductions of a kernel use one after the other; reductions that need
-// equally many bytes use the same memory.
-template <int bytes>
-__device__ inline void* place_of() {
-    __shared__ double place[(bytes + 7) / 8];
-    return place;
-}
-template <typename T, int slot>
-__device__ inline T& in_turn() {
-    if (slot > 0) __syncthreads();
-    return *static_cast<T*>(place_of<sizeof(T)>());
-}
-
-// How the runs of a warp's threads are distributed: over `dealt` threads, each of which keeps
-// `kept` runs. Each thread of the row has a vector of adjacent accumulators in each run.
-template <int runs, int threads>
-struct Deal {
-    static constexpr int width = threads < 32 ? threads : 32, warps = threads / width;
-    static constexpr int dealt = runs < width ? runs : width, kept = runs / dealt;
-};
-
-// Combines the accumulators (`classes`) of a row's threads in a block, each run separately: along
-// the bits of the accumulators' numbers, lowest first. A thread's part of a run is `lanes` adjacent
-// accumulators. In each run, the parts follow each other in thread order; the runs follow each
-// other, too. Within a warp, runs are distributed: of two threads, each continues with one half.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n, int runs>
-__device__ inline void of_block(T (&classes)[n], T (&found)[runs]) {
-    using Dealt = Deal<runs, threads>;
-    constexpr int width = Dealt::width, warps = Dealt::warps;
-    constexpr int dealt = Dealt::dealt, kept = Dealt::kept;
-#pragma unroll
-    for (int r = 0; r < runs; ++r) found[r] = tree<Kind, lanes>(classes + r * lanes);
-#pragma unroll
-    for (int bits = 1; bits < width; bits *= 2) {
-        const int half = bits < dealt ? runs / (2 * bits) : 0;  // half of the runs that a thread
-                                                                // has left
-#pragma unroll
-        for (int r = 0; r < (half > 0 ? half : kept); ++r) {
-            if (half > 0) {
-                const bool is_upper = threadIdx.x & bits;
-                const T mine = is_upper ? found[r + half] : found[r];
-                found[r] = Kind::of(mine, from_thread(is_upper ? found[r] : found[r + half], bits));
-            } else {
-                found[r] = with_thread<Kind>(found[r], bits);
-            }
-        }
-    }
-    if constexpr (warps > 1) {
-        auto& of_warps = in_turn<T[dealt][33], slot>();
-        const int warp = threadIdx.x / 32, place = threadIdx.x % 32;
-#pragma unroll
-        for (int r = 0; r < kept; ++r) {
-            if (r > 0) __syncthreads();
-            if (place < dealt) of_warps[place][warp] = found[r];
-            __syncthreads();
-            const T* const row = &of_warps[place % dealt][warp / warps * warps];
-            if constexpr (dealt == 1) {
-                found[r] = row[place % warps];
-#pragma unroll
-                for (int bits = 1; bits < warps; bits *= 2)
-                    found[r] = with_thread<Kind>(found[r], bits);
-            } else {
-                T of_warp[warps];
-#pragma unroll
-                for (int w = 0; w < warps; ++w) of_warp[w] = row[w];
-                found[r] = tree<Kind, warps>(of_warp);
-            }
-        }
-    }
-}
-
-// Combines the results of all runs. The runs that one thread keeps are adjacent: their numbers
-// differ in the lowest bits.
-template <typename Kind, int threads, typename T, int runs>
-__device__ inline T of_runs(T (&found)[runs]) {
-    T all = tree<Kind, Deal<runs, threads>::kept>(found);
-#pragma unroll
-    for (int bits = Deal<runs, threads>::dealt / 2; bits > 0; bits /= 2)
-        all = with_thread<Kind>(all, bits);
-    return all;
-}
-
-// Combines the accumulators of a row's threads into the row's result.
-template <typename Kind, int lanes, int threads, int slot, typename T, int n>
-__device__ inline T combined(T (&classes)[n]) {
-    T found[n / lanes];
-    of_block<Kind, lanes, threads, slot>(classes, found);
-    return of_runs<Kind, threads>(found);
-}
-
+// where: n1 = x.size(1)
+// requires: x.size(1) - 1 >= 0
+// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
+// requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.is_contiguous(),
+//   aligned(out, 16)
+// requires: no_overlap(out, x)
+// requires: 896 < n1 <= 1024, 1 <= x.size(0)*x.size(1) <= 2139095039
+// launch: entry=softmax, grid=x.size(0), block=128, args=x, out, n1
 extern "C" __global__ void __launch_bounds__(128) softmax(
         const float* __restrict__ x,  // contiguous
         float* __restrict__ out,      // contiguous

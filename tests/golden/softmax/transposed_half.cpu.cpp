@@ -2,153 +2,16 @@
 //     m = x.amax(-1, keepdim=True)
 //     e = exp(x - m)
 //     return e / e.sum(-1, keepdim=True)
+//
+// prelude: int64 argument smaller_of bit_cast half_to_float half_from_float float16 inf fused significand_of_exp decay_of maximum Sum Largest Whole Part in_pieces combine_rows
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-// __builtin_bit_cast takes only trivially copyable types.
-template <typename To, typename From>
-inline To bit_cast(From from) {
-    To to;
-    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
-    return to;
-}
-
-// Uses integer operations, which every compiler vectorises. The product adjusts the exponent, of
-// denormals too.
-inline float half_to_float(unsigned short half) {
-    const unsigned magnitude = half & 0x7fffu;
-    const unsigned top_bit = (half & 0x8000u) << 16;
-    const float scaled = bit_cast<float>(magnitude << 13) * 0x1p112f;
-    const unsigned special = magnitude >= 0x7c00u ? 0x7f800000u : 0u;
-    return bit_cast<float>(bit_cast<unsigned>(scaled) | special | top_bit);
-}
-
-// Rounds to nearest even. For denormals, adding 0.5 makes the processor round at the right bit.
-inline unsigned short half_from_float(float value) {
-    const unsigned bits = bit_cast<unsigned>(value);
-    const unsigned magnitude = bits & 0x7fffffffu;
-    const unsigned top_bit = bits >> 16 & 0x8000u;
-    const unsigned normal = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1)) >> 13;
-    const unsigned small = bit_cast<unsigned>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
-    unsigned result = magnitude < 0x38800000u ? small : normal;
-    result = magnitude >= 0x47800000u ? 0x7c00u : result;
-    result = magnitude > 0x7f800000u ? 0x7e00u : result;
-    return (unsigned short)(result | top_bit);
-}
-
-// The copies are written out: GCC does not vectorise a loop that copies a struct as a whole.
-struct float16 {
-    unsigned short bits;
-
-    float16() = default;
-    float16(const float16& other) : bits(other.bits) {}
-    explicit float16(float value) : bits(half_from_float(value)) {}
-    float16& operator=(const float16& other) {
-        bits = other.bits;
-        return *this;
-    }
-    operator float() const { return half_to_float(bits); }
-};
-
-constexpr float inf = __builtin_inff();
-
-// a b + c, rounded once if the processor can.
-inline float fused(float a, float b, float c) {
-#if defined(__FMA__) || defined(__aarch64__)
-    return __builtin_fmaf(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-
-// e^x / 2^n, where n is the integer nearest to x / log(2). The coefficients are from Cephes
-// (Stephen L. Moshier, 1992).
-inline float significand_of_exp(float x, float n) {
-    const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
-    float p = 1.9875691500e-4f;
-    p = fused(p, r, 1.3981999507e-3f);
-    p = fused(p, r, 8.3334519073e-3f);
-    p = fused(p, r, 4.1665795894e-2f);
-    p = fused(p, r, 1.6666665459e-1f);
-    p = fused(p, r, 5.0000001201e-1f);
-    return fused(p, r * r, r) + 1.0f;
-}
-
-// e^a where a is not above 0, or is NaN, with the same bits as exp_of. One more product keeps the
-// exponent from underflowing.
-inline float decay_of(float a) {
-    const float x = a < -104.0f ? -104.0f : a;
-    const float shifted = fused(x, 1.44269504f, 12583064.0f);  // its last bits are n + 25 + 127
-    const float p = significand_of_exp(x, shifted - 12583064.0f);
-    return p * bit_cast<float>(bit_cast<unsigned>(shifted) << 23) * 0x1p-25f;
-}
-
-// NaN if either is NaN; b if they are equal.
-template <typename T>
-inline T maximum(T a, T b) {
-    return ((a > b) | (a != a)) ? a : b;
-}
-
-struct Sum {
-    template <typename T>
-    static inline T of(T a, T b) {
-        return a + b;
-    }
-    static inline int64 of(int64 a, int64 b) {
-        return int64((unsigned long long)a + (unsigned long long)b);
-    }
-};
-
-// NaN if either is NaN; a if they are equal.
-struct Largest {
-    template <typename T>
-    static inline T of(T a, T b) {
-        return a > b ? a : b;
-    }
-    static inline float of(float a, float b) { return maximum(b, a); }
-    static inline double of(double a, double b) { return maximum(b, a); }
-};
-
-// A count known at compile time.
-template <int64 n>
-struct Whole {
-    constexpr operator int64() const { return n; }
-};
-
-// A count known at run time that is below n.
-template <int64 n>
-struct Part {
-    int64 number;
-    operator int64() const { return number; }
-};
-
-// Calls work(first, count) for pieces of [begin, end). The compiler knows the count of all pieces
-// but the last.
-template <int64 size, typename Work>
-__attribute__((always_inline)) inline void in_pieces(int64 begin, int64 end, const Work& work) {
-    int64 first = begin;
-    for (; first + size <= end; first += size) work(first, Whole<size>());
-    if (first < end) work(first, Part<size>{end - first});
-}
-
-// As `combined`, for adjacent rows at once.
-template <typename Kind, typename T, int n, int rows>
-inline void combine_rows(T (&classes)[n][rows], T (&found)[rows]) {
-    for (int step = n / 2; step > 0; step /= 2)
-        for (int c = 0; c < step; ++c)
-            for (int k = 0; k < rows; ++k)
-                classes[c][k] = Kind::of(classes[c][k], classes[c + step][k]);
-    for (int k = 0; k < rows; ++k) found[k] = classes[0][k];
-}
-
+// where: n0 = x.size(0), n1 = x.size(1), x_stride1 = x.stride(1), out_stride1 = out.stride(1)
+// requires: x.size(1) - 1 >= 0
+// requires: x.dtype == f16, x.dim() == 2, x.stride(0) == 1
+// requires: out.dtype == f16, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.stride(0) == 1
+// requires: no_overlap(out, x)
+// requires: 256 < n1 <= 512, x.size(0)*x.size(1) >= 1
+// launch: entry=softmax, units=ceil(n0 / 64), args=x, out, i64(n0), i64(n1), i64(x_stride1), i64(out_stride1)
 extern "C" void softmax(const void* const* arguments, int64 begin, int64 end) {
     const float16* __restrict x = argument<const float16*>(arguments[0]);  // at row + k + i * x_stride1
     float16* __restrict out = argument<float16*>(arguments[1]);            // at row + k + i * out_stride1

@@ -1,18 +1,18 @@
 // def normalise(x, mean, std):  # images: [n, c, h, w]
 //     return (x / 255 - mean[:, None, None]) / std[:, None, None]
+//
+// prelude: uint8 int64 argument smaller_of
 
-using uint8 = unsigned char;
-
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
+// where: n1 = x.size(1), n2 = x.size(2)*x.size(3)
+// requires: x.size(1) == mean.size(0), x.size(1) == std.size(0)
+// requires: x.dtype == u8, x.dim() == 4, x.is_contiguous()
+// requires: mean.dtype == f32, mean.dim() == 1, mean.is_contiguous()
+// requires: std.dtype == f32, std.dim() == 1, std.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 4, out.size(0) == x.size(0), out.size(1) == x.size(1),
+//   out.size(2) == x.size(2), out.size(3) == x.size(3), out.is_contiguous()
+// requires: no_overlap(out, x, mean, std)
+// requires: x.size(0)*x.size(1)*x.size(2)*x.size(3) >= 1
+// launch: entry=normalise, units=x.size(0)*x.size(1)*x.size(2)*x.size(3), args=x, mean, std, out, i64(n1), i64(n2)
 extern "C" void normalise(const void* const* arguments, int64 begin, int64 end) {
     const uint8* __restrict x = argument<const uint8*>(arguments[0]);     // contiguous
     const float* __restrict mean = argument<const float*>(arguments[1]);  // at i1

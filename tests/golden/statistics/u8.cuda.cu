@@ -1,29 +1,18 @@
 // def normalise(x, mean, std):  # images: [n, c, h, w]
 //     return (x / 255 - mean[:, None, None]) / std[:, None, None]
+//
+// prelude: uint8 uint32 Vec load store
 
-using uint8 = unsigned char;
-
-using uint32 = unsigned;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
+// where: n = x.size(0)*x.size(1)*x.size(2)*x.size(3), n1 = x.size(1), n2 = x.size(2)*x.size(3)
+// requires: x.size(1) == mean.size(0), x.size(1) == std.size(0)
+// requires: x.dtype == u8, x.dim() == 4, x.is_contiguous(), aligned(x, 16)
+// requires: mean.dtype == f32, mean.dim() == 1, mean.is_contiguous(), aligned(mean, 16)
+// requires: std.dtype == f32, std.dim() == 1, std.is_contiguous(), aligned(std, 16)
+// requires: out.dtype == f32, out.dim() == 4, out.size(0) == x.size(0), out.size(1) == x.size(1),
+//   out.size(2) == x.size(2), out.size(3) == x.size(3), out.is_contiguous(), aligned(out, 16)
+// requires: no_overlap(out, x, mean, std)
+// requires: 1 <= n <= 2147418111, n2 % 16 == 0
+// launch: entry=normalise, grid=ceil(n / 1024), block=256, args=x, mean, std, out, n, n1, n2
 extern "C" __global__ void __launch_bounds__(256) normalise(
         const uint8* __restrict__ x,     // contiguous
         const float* __restrict__ mean,  // at i1

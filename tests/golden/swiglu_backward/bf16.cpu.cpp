@@ -1,63 +1,17 @@
 // def swiglu(x):
 //     gate, value = x.chunk(2, -1)
 //     return F.silu(gate) * value
+//
+// prelude: INGOT_VECTOR expf int64 argument smaller_of bit_cast upper_half bfloat16 to_bfloat16
 
-// Marks functions of the C library that have vector forms (glibc's libmvec), within 4 ulp.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define INGOT_VECTOR __attribute__((simd("notinbranch"), const))
-#else
-#define INGOT_VECTOR
-#endif
-
-extern "C" INGOT_VECTOR float expf(float) noexcept;
-
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
-// __builtin_bit_cast takes only trivially copyable types.
-template <typename To, typename From>
-inline To bit_cast(From from) {
-    To to;
-    __builtin_memcpy(static_cast<void*>(&to), &from, sizeof(To));
-    return to;
-}
-
-// The upper 16 bits of a float32, rounded to nearest even. The float must not be a NaN, unless its
-// lower 16 bits are zeros.
-inline unsigned upper_half(unsigned wide) { return (wide + 0x7fff + (wide >> 16 & 1)) >> 16; }
-
-// Rounds to nearest even; NaN stays NaN. The copies are written out, as in float16.
-struct bfloat16 {
-    unsigned short bits;
-
-    bfloat16() = default;
-    bfloat16(const bfloat16& other) : bits(other.bits) {}
-    explicit bfloat16(float value) {
-        const unsigned rounded = upper_half(bit_cast<unsigned>(value));
-        bits = (unsigned short)(value != value ? 0x7fc0 : rounded);
-    }
-    bfloat16& operator=(const bfloat16& other) {
-        bits = other.bits;
-        return *this;
-    }
-    operator float() const { return bit_cast<float>(unsigned(bits) << 16); }
-};
-
-// Conversion of a value that is computed from bfloat16 alone: its NaNs end in 16 zero bits, and
-// stay NaN.
-inline bfloat16 to_bfloat16(float value) {
-    bfloat16 result;
-    result.bits = (unsigned short)upper_half(bit_cast<unsigned>(value));
-    return result;
-}
-
+// requires: x.size(0) == grad.size(0), x.size(1) == 1024, grad.size(1) == 512
+// requires: x.dtype == bf16, x.dim() == 2, x.is_contiguous()
+// requires: grad.dtype == bf16, grad.dim() == 2, grad.is_contiguous()
+// requires: out.dtype == bf16, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == 1024, out.is_contiguous()
+// requires: no_overlap(out, x, grad)
+// requires: x.size(0)*512 >= 1
+// launch: entry=swiglu_backward, units=x.size(0)*512, args=x + 512, x, grad, out, out + 512, i64(512), i64(1024),
+//   i64(1024)
 extern "C" void swiglu_backward(const void* const* arguments, int64 begin, int64 end) {
     const bfloat16* __restrict x_512 = argument<const bfloat16*>(arguments[0]);  // at i0 * x_stride0 + i1
     const bfloat16* __restrict x_0 = argument<const bfloat16*>(arguments[1]);    // at i0 * x_stride0 + i1

@@ -1,53 +1,19 @@
 // def swiglu(x):
 //     gate, value = x.chunk(2, -1)
 //     return F.silu(gate) * value
+//
+// prelude: uint32 bfloat16 Vec load store
 
-using uint32 = unsigned;
-
-struct bfloat16 {
-    unsigned short bits;
-
-    bfloat16() = default;
-    __device__ explicit bfloat16(float value) {
-#if __CUDA_ARCH__ >= 800
-        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-#else
-        const unsigned wide = __float_as_uint(value);
-        const unsigned rounded = (wide + 0x7fff + (wide >> 16 & 1)) >> 16;  // rounded to nearest
-                                                                            // even
-        bits = (unsigned short)(value != value ? 0x7fff : rounded);
-#endif
-    }
-    __device__ operator float() const {
-#if __CUDA_ARCH__ >= 800
-        float wide;  // one instruction, for either half of a word
-        asm("mov.b32 %0, {0, %1};" : "=f"(wide) : "h"(bits));
-        return wide;
-#else
-        return __uint_as_float(unsigned(bits) << 16);
-#endif
-    }
-};
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
+// where: n = x.size(0)*512
+// requires: x.size(0) == grad.size(0), x.size(1) == 1024, grad.size(1) == 512
+// requires: x.dtype == bf16, x.dim() == 2, x.is_contiguous(), aligned(x + 512, 16), aligned(x, 16)
+// requires: grad.dtype == bf16, grad.dim() == 2, grad.is_contiguous(), aligned(grad, 16)
+// requires: out.dtype == bf16, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == 1024, out.is_contiguous(),
+//   aligned(out, 16), aligned(out + 512, 16)
+// requires: no_overlap(out, x, grad)
+// requires: 1 <= n <= 2147418111, x.size(0)*1024 - 512 <= 2147483647
+// launch: entry=swiglu_backward, grid=ceil(n / 1024), block=128, args=x + 512, x, grad, out, out + 512, n, 512, 1024,
+//   1024
 extern "C" __global__ void __launch_bounds__(128) swiglu_backward(
         const bfloat16* __restrict__ x_512,  // at i0 * x_stride0 + i1
         const bfloat16* __restrict__ x_0,    // at i0 * x_stride0 + i1

@@ -1,16 +1,15 @@
 // def causal(x):
 //     return x.tril() * 2
+//
+// prelude: int64 argument smaller_of
 
-using int64 = long long;
-
-// The value of an argument; arguments are passed by address.
-template <typename T>
-inline T argument(const void* address) {
-    return *static_cast<const T*>(address);
-}
-
-inline int64 smaller_of(int64 a, int64 b) { return a < b ? a : b; }
-
+// where: n1 = x.size(1), n2 = x.size(2)
+// requires: x.dtype == f32, x.dim() == 3, x.is_contiguous()
+// requires: out.dtype == f32, out.dim() == 3, out.size(0) == x.size(0), out.size(1) == x.size(1),
+//   out.size(2) == x.size(2), out.is_contiguous()
+// requires: no_overlap(out, x)
+// requires: x.size(0)*x.size(1)*x.size(2) >= 1
+// launch: entry=causal, units=x.size(0)*x.size(1)*x.size(2), args=x, out, i64(n1), i64(n2)
 extern "C" void causal(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);  // contiguous
     float* __restrict out = argument<float*>(arguments[1]);            // contiguous

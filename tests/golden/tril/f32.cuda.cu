@@ -1,29 +1,15 @@
 // def causal(x):
 //     return x.tril() * 2
+//
+// prelude: int64 uint32 Vec load store
 
-using int64 = long long;
-
-using uint32 = unsigned;
-
-// N elements adjacent in memory, loaded and stored at once.
-template <typename T, int N>
-struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) Vec {
-    T elements[N];
-
-    __device__ T& operator[](int k) { return elements[k]; }
-    __device__ const T& operator[](int k) const { return elements[k]; }
-};
-
-template <int N, typename T, typename I>
-__device__ inline Vec<T, N> load(const T* data, I i) {
-    return *reinterpret_cast<const Vec<T, N>*>(data + i);
-}
-
-template <typename T, int N, typename I>
-__device__ inline void store(T* data, I i, const Vec<T, N>& values) {
-    *reinterpret_cast<Vec<T, N>*>(data + i) = values;
-}
-
+// where: n = x.size(0)*x.size(1)*x.size(2), n1 = x.size(1), n2 = x.size(2)
+// requires: x.dtype == f32, x.dim() == 3, x.is_contiguous(), aligned(x, 16)
+// requires: out.dtype == f32, out.dim() == 3, out.size(0) == x.size(0), out.size(1) == x.size(1),
+//   out.size(2) == x.size(2), out.is_contiguous(), aligned(out, 16)
+// requires: no_overlap(out, x)
+// requires: 1 <= n <= 2147418111, n2 % 8 == 0
+// launch: entry=causal, grid=ceil(n / 1024), block=256, args=x, out, n, n1, n2
 extern "C" __global__ void __launch_bounds__(256) causal(
         const float* __restrict__ x,  // contiguous
         float* __restrict__ out,      // contiguous
