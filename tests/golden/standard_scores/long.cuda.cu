@@ -2,159 +2,89 @@
 //     d = x - x.mean()
 //     return d * rsqrt((d * d).mean() + 1e-6)
 //
-// prelude: int64 uint32 Vec load store load_until store_until Sum from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
+// prelude: int64 uint32 Vec load store Sum from_thread with_thread tree Resident place_of in_turn Deal of_block of_runs cluster_arrives cluster_waits of_other_block combined_in_cluster
 
 // where: n0 = x.size(0)*x.size(1)
-// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
-// requires: 65536 < n0 <= 131072, 1 <= n0 <= 2139095039, n0 % 8 == 0
-// scratch: found = empty(f32, 32)
-// launch: entry=standard_scores, grid=32, block=256, args=x, found, n0
-extern "C" __global__ void __launch_bounds__(256) standard_scores(
-        const float* __restrict__ x,  // contiguous
-        float* found,                 // partial results of chunks
-        const uint32 n0) {            // extent of i0
-    const int chunk = blockIdx.x % 32;
-    const int row = blockIdx.x / 32;
-
-    float sum_of[4];
-#pragma unroll
-    for (int c = 0; c < 4; ++c) {
-        sum_of[c] = 0.0f;
-    }
-#pragma unroll 4
-    for (int i = chunk * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
-        const auto x4 = load<4>(x, i);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            sum_of[k] = sum_of[k] + x4[k];
-        }
-    }
-    const float sum = combined<Sum, 4, 256, 0>(sum_of);
-    if (threadIdx.x == 0) {
-        found[row * 32 + chunk] = sum;
-    }
-}
-
-// scratch: workspace0 = empty(f32, 1)
-// launch: entry=standard_scores_rest, grid=1, block=128, args=workspace0, found
-extern "C" __global__ void __launch_bounds__(128) standard_scores_rest(
-        float* __restrict__ workspace,  // one element
-        float* found) {                 // partial results of chunks
-    const int thread = threadIdx.x % 32;
-    const int row = blockIdx.x * 4 + threadIdx.x / 32;
-    if (row >= 1) return;
-
-    float sum_of[1];
-#pragma unroll
-    for (int c = 0; c < 1; ++c) {
-        sum_of[c] = 0.0f;
-    }
-#pragma unroll
-    for (int v = 0; v < 1; ++v) {
-        sum_of[v] = found[row * 32 + (v * 32 + thread)];
-    }
-    const float sum = combined<Sum, 1, 32, 0>(sum_of);
-    if (thread == 0) {
-        workspace[0] = sum;
-    }
-}
-
-// where: n0 = x.size(0)*x.size(1)
-// requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
-// requires: 65536 < n0 <= 131072, 1 <= n0 <= 2139095039, n0 % 8 == 0
-// scratch: found_1 = empty(f32, 32)
-// launch: entry=standard_scores_1, grid=32, block=256, args=x, workspace0, float32(1 / (x.size(0)*x.size(1))), found_1,
-//   n0
-extern "C" __global__ void __launch_bounds__(256) standard_scores_1(
-        const float* __restrict__ x,          // contiguous
-        const float* __restrict__ workspace,  // one element
-        const float s1,                       // float32(1 / (x.size(0)*x.size(1)))
-        float* found,                         // partial results of chunks
-        const uint32 n0) {                    // extent of i0
-    const int chunk = blockIdx.x % 32;
-    const int row = blockIdx.x / 32;
-
-    const float v1 = workspace[0] * s1;
-    float sum_of[4];
-#pragma unroll
-    for (int c = 0; c < 4; ++c) {
-        sum_of[c] = 0.0f;
-    }
-#pragma unroll 4
-    for (int i = chunk * 1024 + threadIdx.x * 4; i < n0; i += 32768) {
-        const auto x4 = load<4>(x, i);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const float d = x4[k] - v1;
-            sum_of[k] = fmaf(d, d, sum_of[k]);
-        }
-    }
-    const float sum = combined<Sum, 4, 256, 0>(sum_of);
-    if (threadIdx.x == 0) {
-        found[row * 32 + chunk] = sum;
-    }
-}
-
-// scratch: workspace1 = empty(f32, 1)
-// launch: entry=standard_scores_1_rest, grid=1, block=128, args=workspace1, found_1
-extern "C" __global__ void __launch_bounds__(128) standard_scores_1_rest(
-        float* __restrict__ workspace_1,  // one element
-        float* found) {                   // partial results of chunks
-    const int thread = threadIdx.x % 32;
-    const int row = blockIdx.x * 4 + threadIdx.x / 32;
-    if (row >= 1) return;
-
-    float sum_of[1];
-#pragma unroll
-    for (int c = 0; c < 1; ++c) {
-        sum_of[c] = 0.0f;
-    }
-#pragma unroll
-    for (int v = 0; v < 1; ++v) {
-        sum_of[v] = found[row * 32 + (v * 32 + thread)];
-    }
-    const float sum = combined<Sum, 1, 32, 0>(sum_of);
-    if (thread == 0) {
-        workspace_1[0] = sum;
-    }
-}
-
-// where: n = x.size(0)*x.size(1)
 // requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
 // requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.is_contiguous(),
 //   aligned(out, 16)
 // requires: no_overlap(out, x)
-// requires: 1 <= n <= 2147418111
-// launch: entry=standard_scores_2, grid=ceil(n / 1024), block=256, args=x, workspace0, workspace1,
-//   float32(1 / (x.size(0)*x.size(1))), out, n
-extern "C" __global__ void __launch_bounds__(256) standard_scores_2(
-        const float* __restrict__ x,            // contiguous
-        const float* __restrict__ workspace,    // one element
-        const float* __restrict__ workspace_1,  // one element
-        const float s1,                         // float32(1 / (x.size(0)*x.size(1)))
-        float* __restrict__ out,                // contiguous
-        const int n) {                          // elements
-    const int i = 4 * (blockIdx.x * 256 + threadIdx.x);
-    if (i >= n) return;
-    const bool whole = i + 4 <= n;
+// requires: 65536 < n0 <= 81920, 1 <= n0 <= 2139095039, n0 % 8 == 0
+// launch: entry=standard_scores, grid=4, block=512, cluster=4, shared=max(0, ceil(n0 / 8192) - 8) * 8192, args=x,
+//   float32(1 / (x.size(0)*x.size(1))), out, n0
+extern "C" __global__ void __cluster_dims__(4) __launch_bounds__(512, 2) standard_scores(
+        const float* __restrict__ x,  // contiguous
+        const float s1,               // float32(1 / (x.size(0)*x.size(1)))
+        float* __restrict__ out,      // contiguous
+        const uint32 n0) {            // extent of i0
+    const int thread = blockIdx.x % 4 * 512 + threadIdx.x;
 
-    Vec<float, 4> x4;
-    if (whole) {
-        x4 = load<4>(x, i);
-    } else {
-        x4 = load_until<4>(x, i, n);
-    }
-    const float v1 = workspace[0] * s1;
-    const float v2 = rsqrtf(workspace_1[0] * s1 + 1e-06f);
-    Vec<float, 4> out4;
+    Resident<Vec<float, 4>, 8, 512> x4;
 #pragma unroll
-    for (int k = 0; k < 4; ++k) {
-        const float d = x4[k] - v1;
-        out4[k] = d * v2;
+    for (int v = 0; v < 10; ++v) {
+        const int i = thread * 4 + v * 8192;
+        if (v < 5 || i < n0) {
+            x4[v] = load<4>(x, i);
+        }
     }
-    if (whole) {
-        store(out, i, out4);
-    } else {
-        store_until(out, i, n, out4);
+    float sum_of_runs[4];
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+        float sum_of[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+            sum_of[c] = 0.0f;
+        }
+#pragma unroll
+        for (int v = r; v < 10; v += 4) {
+            const int i = thread * 4 + v * 8192;
+            if (v < 5 || i < n0) {
+#pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    sum_of[k] = sum_of[k] + x4[v][k];
+                }
+            }
+        }
+        sum_of_runs[r] = tree<Sum, 4>(sum_of);
     }
+    const float sum = combined_in_cluster<Sum, 1, 512, 4, 0>(sum_of_runs);
+    const float v1 = sum * s1;
+    float sum_1_of_runs[4];
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+        float sum_1_of[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+            sum_1_of[c] = 0.0f;
+        }
+#pragma unroll
+        for (int v = r; v < 10; v += 4) {
+            const int i = thread * 4 + v * 8192;
+            if (v < 5 || i < n0) {
+#pragma unroll
+                for (int k = 0; k < 4; ++k) {
+                    const float d = x4[v][k] - v1;
+                    sum_1_of[k] = fmaf(d, d, sum_1_of[k]);
+                }
+            }
+        }
+        sum_1_of_runs[r] = tree<Sum, 4>(sum_1_of);
+    }
+    const float sum_1 = combined_in_cluster<Sum, 1, 512, 4, 1>(sum_1_of_runs);
+    cluster_arrives();
+    const float v2 = rsqrtf(sum_1 * s1 + 1e-06f);
+#pragma unroll
+    for (int v = 0; v < 10; ++v) {
+        const int i = thread * 4 + v * 8192;
+        if (v < 5 || i < n0) {
+            Vec<float, 4> out4;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const float d = x4[v][k] - v1;
+                out4[k] = d * v2;
+            }
+            store(out, i, out4);
+        }
+    }
+    cluster_waits();
 }
