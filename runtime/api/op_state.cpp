@@ -190,7 +190,7 @@ runtime::KernelRequest OpState::kernel_request(const std::shared_ptr<const runti
           .target = target,
           .options = codegen_options(on_cuda),
           .device = on_cuda ? key.device.index() : c10::DeviceIndex{0},
-          .graph = [&] { return program->graph ? program->graph : programs_.graph(key, variant_of(*program, key)); },
+          .graph = [&] { return programs_.graph_of(program, key, variant_of(*program, key)); },
           .op_source = definition_->source_text()};
 }
 

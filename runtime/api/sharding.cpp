@@ -50,7 +50,7 @@ std::optional<ShardedCall> OpState::shard(std::span<const Argument> arguments, c
   depends_on_numbers = match.keyed.values != 0;
   if (match.keyed.written != 0) return std::nullopt;
   const runtime::Program& program = *match.program;
-  const std::shared_ptr<const ir::Graph> graph = program.graph ? program.graph : programs_.graph(key);
+  const std::shared_ptr<const ir::Graph> graph = programs_.graph_of(match.program, key);
 
   const std::vector<std::optional<size_t>> tensor_indices = tensor_indices_of(key, request.tensors);
   const runtime::Resolved resolved = runtime::resolve(program, key, codegen_options(request.device.is_cuda()));

@@ -195,6 +195,18 @@ std::shared_ptr<const ir::Graph> ProgramCache::graph(const CallKey& key, Variant
   return lower(key, variant).graph;
 }
 
+std::shared_ptr<const ir::Graph> ProgramCache::graph_of(const std::shared_ptr<const Program>& program,
+                                                        const CallKey& key, Variant variant) {
+  if (program->graph) return program->graph;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = graphs_.find(program.get()); known != graphs_.end()) return known->second;
+  }
+  std::shared_ptr<const ir::Graph> lowered = graph(key, variant);
+  const std::lock_guard lock(mutex_);
+  return graphs_.emplace(program.get(), std::move(lowered)).first->second;
+}
+
 ProgramCache::Match ProgramCache::find(const CallKey& key, Variant variant) {
   throw_known_failure(key, variant);
   const std::string signature = signature_of(key, numerics_).text() + "\n";

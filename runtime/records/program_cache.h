@@ -56,6 +56,10 @@ class ProgramCache {
 
   /// Returns the op's graph for this key, ready for codegen: simplified, calls inlined.
   std::shared_ptr<const ir::Graph> graph(const CallKey& key, Variant variant = {});
+  /// Returns the graph from which a program of this cache was made. A program from the store has none: the first call
+  /// lowers it. `key` and `variant`: those of any call that uses the program.
+  std::shared_ptr<const ir::Graph> graph_of(const std::shared_ptr<const Program>& program, const CallKey& key,
+                                            Variant variant = {});
 
  private:
   struct Lowered;
@@ -76,6 +80,8 @@ class ProgramCache {
   SingleFlight<ProgramRecord> flights_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const ProgramRecord>> records_;
+  /// The graphs of programs from the store; records are never removed.
+  std::unordered_map<const Program*, std::shared_ptr<const ir::Graph>> graphs_;
   /// Errors of lowering, by all inputs of lowering. For example, each backward pass requests again a gradient that no
   /// rule provides.
   std::unordered_map<std::string, Error> failures_;

@@ -1,5 +1,9 @@
 """Counts the work of a call: one launch, one allocation, no other op of PyTorch, and no second compilation."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -94,3 +98,25 @@ def test_prepare_launches_nothing(device):
     assert cost(lambda: f.prepare(x)).launches == 0
     spent = cost(lambda: f(x))
     assert (spent.compiles, spent.loads, spent.launches) == (0, 0, 1)
+
+
+def test_a_program_from_disk_is_lowered_once(device, tmp_path):
+    """Kernels for new layouts need the op's graph, which a process lowers once, not for each layout."""
+    code = f"""
+import sys
+import torch, ingot
+op = ingot.op("(x - x.mean(-1, keepdim=True)).relu()")
+transposed, strided = torch.randn(50, 30, device={device!r}).t(), torch.randn(30, 50, 2, device={device!r})[..., 0]
+for x in [torch.randn(64, 32, device={device!r}), transposed, torch.randn(64, 33, device={device!r}), strided][:int(sys.argv[1])]:
+    op(x)
+print(ingot.counters().lowerings, ingot.counters().compiles)
+"""
+    environment = {**os.environ, "INGOT_CACHE_DIR": str(tmp_path)}
+
+    def run(layouts):
+        command = [sys.executable, "-c", code, str(layouts)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    run(1)
+    lowerings, compiles = run(4)
+    assert lowerings == "1" and int(compiles) > 1
