@@ -111,16 +111,24 @@ def compare_case(case: Case, args: tuple, selected: Selected, **options) -> dict
 
 
 def compare_workload(case: RandomCase, args: tuple, selected: Selected, **options) -> dict:
-    """The same document for a call or, if an argument requires grad, for a call together with its gradient."""
+    """The same document for a call or, if an argument requires grad, for a call together with its gradient. Raises an error if
+    Ingot's results are incorrect. Baselines are timed in any case: they may round values that Ingot does not round."""
     workload, fallbacks = workload_of(case, args), ingot.counters().eager_fallbacks
     op, device = workload.op, str(args[0].device)
     job = Job(op.text, op.name, file="", values={}, against=[Against(CANDIDATE_NAMES[name], name=name) for name in selected],
-              device=device, given_only=True, inspects=False, **options)
+              device=device, given_only=True, time_incorrect=True, inspects=False, **options)
     results: dict = {}
     run_steps(Steps(job, results, workload=workload), lambda *_: None, raise_broken_context)
     if ingot.counters().eager_fallbacks > fallbacks:
         raise AssertionError("Ingot fell back to eager")
-    return report.document(job, results, device_name(device))
+    document = report.document(job, results, device_name(device))
+    own, *baselines = document["candidates"]
+    if own["state"] == report.INCORRECT:
+        raise AssertionError(own["message"])
+    for baseline in baselines:
+        if baseline["state"] == report.INCORRECT:
+            baseline["state"] = report.UNCHECKED
+    return document
 
 
 def raise_broken_context(_: int) -> None:
@@ -167,14 +175,15 @@ def jiterated(text: str) -> Callable:
 
 def row_of(comparison: dict, with_cpu_overhead: bool = False, must_be_correct: bool = True) -> dict:
     """A row from a comparison's document: microseconds of a call, fractions of copy bandwidth, Ingot's speedups over
-    the baselines and over a copy (`times_as_fast_as`), and the errors."""
+    the baselines and over a copy (`times_as_fast_as`), the errors, and why results of baselines are unchecked."""
     timed = {c["name"]: c for c in comparison["candidates"] if "us" in c}
     microseconds = {name: max(c["us"], c["cpu_overhead_us"] or 0.0) if with_cpu_overhead else c["us"]
                     for name, c in timed.items()}
     row: dict = {"microseconds": microseconds, "share_of_copy": {name: c["share_of_copy"] for name, c in timed.items()},
                  "copy_gb_s": comparison.get("copy_gb_s"),
                  "errors": {c["name"]: c["message"] for c in comparison["candidates"] if c["state"] == "failed"
-                            or c["state"] == "incorrect" and must_be_correct}}
+                            or c["state"] == "incorrect" and must_be_correct},
+                 "unchecked": {c["name"]: c["message"] for c in comparison["candidates"] if c["state"] == "unchecked"}}
     if comparison["timing_error"]:
         row["errors"]["ingot"] = comparison["timing_error"]
     if ingot_times := timed.get("ingot"):

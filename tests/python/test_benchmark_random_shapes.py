@@ -99,6 +99,17 @@ def test_a_case_is_measured_alone(capsys):
     assert "random shapes of seed 0" in capsys.readouterr().out
 
 
+def test_only_ingot_must_be_correct(monkeypatch):
+    case = next(case for index in range(0, 100, 2) if (case := random_case(0, index, TINY)).label.startswith("log_softmax"))
+    monkeypatch.setitem(measure.CANDIDATE_NAMES, "eager", "operator:neg")
+    row = measure.attempt(case, ON_THE_CPU, ("eager",), warm=True, rounds=1, compare=measure.compare_workload)
+    assert not row["errors"] and row["microseconds"]["eager"] > 0 and "differs at [" in row["unchecked"]["eager"]
+    incorrect = {"candidates": [{"name": "ingot", "state": "incorrect", "message": "differs at [3]"}]}
+    monkeypatch.setattr(measure.report, "document", lambda *_: incorrect)
+    row = measure.attempt(case, ON_THE_CPU, (), warm=True, rounds=1, compare=measure.compare_workload)
+    assert row["errors"] == {"ingot": "AssertionError: differs at [3]"} and "microseconds" not in row
+
+
 def test_the_worst_cases_are_listed_first(capsys):
     def row(case: str, **speedups: float) -> dict:
         return {"case": case, "group": "random shapes", "errors": {}, "microseconds": {"ingot": 2.0} | {n: 2 * s for n, s in speedups.items()},
