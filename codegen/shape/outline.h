@@ -122,8 +122,8 @@ struct Outline {
 enum class PartitionStrategy : uint8_t {
   Whole,         ///< one kernel computes all phases of its rows
   PerPhase,      ///< each phase has its own kernel, in which many blocks share a row
-  FusedColumns,  ///< CUDA: as PerPhase for kernels with a single row, otherwise as Whole; and kernels that traverse rows
-                 ///< compute fused column partials if they can (KernelOutline::column_reductions)
+  FusedColumns,  ///< CUDA: as PerPhase for kernels with a single row, otherwise as Whole; and kernels that traverse
+                 ///< rows compute fused column partials if they can (KernelOutline::column_reductions)
 };
 
 /// Divides a graph's output blocks, and the reductions that they need, among kernels. The graph must be simplified, its

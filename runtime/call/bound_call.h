@@ -90,7 +90,7 @@ struct BoundCall {
 
 /// A call's shapes, strides and layouts, before any kernel is requested.
 struct Resolved {
-  std::vector<ir::HostValue> host;                                           ///< the values of program.host, by id
+  std::vector<ir::HostValue> host;                                          ///< the values of program.host, by id
   codegen::PartitionStrategy strategy = codegen::PartitionStrategy::Whole;  ///< selects the outline from the program
   std::vector<ir::SizesAndStrides> params, results, workspaces;
   std::vector<Destination> destinations;  ///< one for each result
