@@ -51,11 +51,16 @@ bool loads_along_rows(const Outline& outline, std::span<const KernelGeometry> ge
 
 /// The memory traffic of a kernel over rows.
 struct Traffic {
-  int64_t row_bytes = 0;     ///< loaded per row in each phase
+  int64_t row_bytes = 0;     ///< loaded per row in each phase; at least kComputedBytes for each element
   int64_t stored_bytes = 0;  ///< of all results with a value per element
   uint32_t loads = 0;        ///< with a value per element
-  bool is_across = false;    ///< adjacent rows are adjacent in memory
+  bool gathers = false;
+  bool is_across = false;  ///< adjacent rows are adjacent in memory
 };
+
+/// An element that is not loaded, but computed from indices or random numbers, takes about as long as a load of these
+/// bytes.
+constexpr int64_t kComputedBytes = 4;
 
 Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) {
   const size_t rank = geometry.extents.size(), row_axes = rank - geometry.reduced_axes;
@@ -64,6 +69,7 @@ Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) 
   for (size_t a = 0; a < kernel.accesses.size(); ++a) {
     const AccessUse& use = kernel.accesses[a];
     const std::vector<int64_t>& strides = geometry.accesses[a].strides;
+    traffic.gathers |= use.kind == AccessUse::Kind::Gather;
     if (!use.has_tensor() || strides.size() != rank) continue;
     const auto varies = [&](size_t first, size_t last) {
       return std::any_of(strides.begin() + static_cast<ptrdiff_t>(first),
@@ -81,6 +87,7 @@ Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) 
     traffic.row_bytes += geometry.length * bytes;
     (row_axes > 0 && strides.back() != 1 && strides[row_axes - 1] == 1 ? across : along) += bytes;
   }
+  traffic.row_bytes = std::max(traffic.row_bytes, kComputedBytes * geometry.length);
   traffic.is_across = across > along;
   return traffic;
 }
@@ -110,7 +117,7 @@ Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
   Times times{.per_phase = kLaunch * launches + (phases * loaded + stored) / kGpu};
   if (traffic.is_across)
     times.whole = (phases * loaded + stored) / speed((geometry.rows() + kRowsOfBlock - 1) / kRowsOfBlock, kBlock, kGpu);
-  else if (traffic.row_bytes <= (traffic.loads == 1 ? kClusterBytes : kHeldBytes))
+  else if (!traffic.gathers && traffic.row_bytes <= (traffic.loads == 1 ? kClusterBytes : kHeldBytes))
     times.whole =
         (loaded + stored) / speed(geometry.rows() * std::max<int64_t>(1, traffic.row_bytes / kHeldBytes), kBlock, kGpu);
   else

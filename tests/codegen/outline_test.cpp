@@ -210,6 +210,8 @@ TEST(Outline, HasAKernelPerPhaseForFewLongRowsOnCuda) {
   EXPECT_EQ(kernels("x.softmax(0)", contiguous({64, 4096})), 1u);
   EXPECT_EQ(kernels("x.softmax(1)", {{4096, 16384}, {1, 4096}}), 3u) << "as columns of contiguous memory";
   EXPECT_EQ(kernels("x / x.sum((0, 2), keepdim=True)", contiguous({64, 64, 65536})), 2u);
+  EXPECT_EQ(kernels("x[torch.arange(x.shape[0]).flip(0)].softmax(0)", contiguous({200'000})), 3u) << "it gathers";
+  EXPECT_EQ(kernels("rand_like(x).softmax(0)", contiguous({1 << 20})), 3u) << "nothing is loaded";
 }
 
 struct WorkspaceRow {
