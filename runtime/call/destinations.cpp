@@ -177,6 +177,19 @@ void check_destinations(const Program& program, const CallKey& key, std::span<co
   check_overlap_between(program, key, destinations);
 }
 
+bool can_write_in_place(const codegen::Outline& outline, const CallKey& key,
+                        std::span<const codegen::KernelGeometry> geometries,
+                        std::span<const Destination> destinations) {
+  for (size_t r = 0; r < destinations.size(); ++r) {
+    const at::Tensor* tensor = destinations[r].tensor(key);
+    for (size_t p = 0; tensor != nullptr && p < key.arguments.size(); ++p)
+      if (key.arguments[p].kind == ArgumentKind::Tensor && is_read(outline, p) &&
+          overlap_of(*tensor, *key.arguments[p].tensor) != Overlap::None && !reads_in_place(outline, geometries, p, r))
+        return false;
+  }
+  return true;
+}
+
 bool choose_in_place(const Program& program, const codegen::Outline& outline, const CallKey& key,
                      std::span<const codegen::KernelGeometry> geometries, bool checks_indices,
                      std::span<Destination> destinations) {

@@ -33,6 +33,11 @@ std::vector<Destination> destinations_of(const Program& program, const CallKey& 
 void check_destinations(const Program& program, const CallKey& key, std::span<const Destination> destinations,
                         std::span<const ir::SizesAndStrides> results);
 
+/// Whether each kernel of an outline that reads the memory of a result reads only elements that the same thread writes
+/// later, so that the results can be written in place.
+bool can_write_in_place(const codegen::Outline& outline, const CallKey& key,
+                        std::span<const codegen::KernelGeometry> geometries, std::span<const Destination> destinations);
+
 /// Decides which results are written in place. `geometries` are computed as if all of them were. `checks_indices`:
 /// kernels report indices out of range. Sets `needs_copy` if a write in place would change values, or might leave
 /// partial results after an error. Returns whether any kernel reads memory that a kernel writes. Errors: Error(Author)

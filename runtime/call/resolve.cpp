@@ -96,6 +96,21 @@ void set_destination_strides(const CallKey& key, Resolved& resolved) {
       resolved.results[r].strides = tensor->strides().vec();
 }
 
+/// The partition strategy of a call. One kernel for all phases can overwrite its own inputs where kernels for each
+/// phase cannot, because a later kernel reads them again.
+codegen::PartitionStrategy strategy_of(const Program& program, const CallKey& key, Resolved& resolved) {
+  const auto geometries = [&](const codegen::Outline& outline) { return geometries_of(outline, resolved); };
+  const auto can_write = [&](const codegen::Outline& outline) {
+    return can_write_in_place(outline, key, geometries(outline), resolved.destinations);
+  };
+  const codegen::PartitionStrategy strategy =
+      codegen::partition_strategy_of(program.outlines, resolved.host, key.device.is_cuda(), geometries);
+  return strategy == codegen::PartitionStrategy::PerPhase && !can_write(program.outlines.of(strategy)) &&
+                 can_write(program.outlines.whole)
+             ? codegen::PartitionStrategy::Whole
+             : strategy;
+}
+
 /// Decides which results are written directly into the caller's tensors. The other results are computed in temporary
 /// memory, which has the same order of strides but is dense, and are copied at the end. Returns whether results alias
 /// arguments.
@@ -134,9 +149,7 @@ Resolved resolve(const Program& program, const CallKey& key, const codegen::Opti
   check_destinations(program, key, resolved.destinations, resolved.results);
   set_new_strides(program, all_row_major, resolved);
   set_destination_strides(key, resolved);
-  resolved.strategy =
-      codegen::partition_strategy_of(program.outlines, resolved.host, key.device.is_cuda(),
-                                     [&](const codegen::Outline& outline) { return geometries_of(outline, resolved); });
+  resolved.strategy = strategy_of(program, key, resolved);
   const bool has_aliases = place_results(program, key, options.check_indices, resolved);
   const codegen::Outline& outline = program.outlines.of(resolved.strategy);
   for (size_t k = 0; k < resolved.geometries.size(); ++k) {
