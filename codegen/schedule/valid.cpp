@@ -50,7 +50,7 @@ Broken broken_bits_rule(const RowSchedule& rows, const KernelFacts& facts, const
   });
 }
 
-Broken broken_number_rule(const Schedule& schedule) {
+Broken broken_number_rule(const Schedule& schedule, const KernelLayout& layout) {
   const RowSchedule& rows = schedule.rows;
   const auto is_power = [](uint32_t number) { return std::has_single_bit(number); };
   return first_broken({
@@ -60,7 +60,8 @@ Broken broken_number_rule(const Schedule& schedule) {
       {rows.is_split == (rows.chunks > 1), "a split row has several chunks, and any other row has one"},
       {schedule.threads % kWarp == 0 && schedule.threads <= kMostThreads,
        "a block has whole warps, whose threads exchange values, and at most 1024 threads"},
-      {schedule.index_bits == 32 || schedule.index_bits == 64, "an index has 32 or 64 bits"},
+      {(schedule.index_bits == 32 || schedule.index_bits == 64) && schedule.index_bits >= layout.index_bits,
+       "an index has 32 or 64 bits, at least as many as the layout requires"},
   });
 }
 
@@ -183,7 +184,7 @@ Broken broken_finalize_rule(const RowSchedule& rows, const KernelFacts& facts, c
 Broken broken_cuda_mapping_rule(const Schedule& schedule, const KernelFacts& facts, const KernelLayout& layout,
                                 const Target& target) {
   const RowSchedule& rows = schedule.rows;
-  if (Broken broken = broken_number_rule(schedule)) return broken;
+  if (Broken broken = broken_number_rule(schedule, layout)) return broken;
   if (Broken broken = broken_finalize_rule(rows, facts, layout)) return broken;
   if (facts.finalizes_partials) return {};
   if (Broken broken = broken_phase_rule(schedule, facts, target)) return broken;
@@ -221,7 +222,8 @@ bool can_be_made(How how, const Schedule& schedule, const AccessFacts& access, c
     case How::Shifted:
       return schedule.lanes > 1 && can_be_shifted(schedule, access, facts, layout);
     case How::Grouped:
-      return !across && schedule.lanes == 1 && access.is_grouped && is_element_wise(access);
+      return !across && (schedule.lanes == 1 || access.inner == StrideClass::Zero) && access.is_grouped &&
+             is_element_wise(access);
     case How::Batched:
       return schedule.rows.batch > 0 && can_be_batched(access, schedule.rows.batch);
     default:
