@@ -176,7 +176,11 @@ KernelFormulas Formulas::kernel(uint32_t k) {
   return formulas;
 }
 
-std::string Formulas::print(ir::HostId id) { return ir::print_host(pool, id, names_, abbreviated_); }
+std::string Formulas::print(ir::HostId id) {
+  const std::string text = ir::print_host(pool, id, names_, abbreviated_);
+  // In parentheses, because it may become the operand of a comparison.
+  return pool[id].op == ir::HostOp::Select ? "(" + text + ")" : text;
+}
 
 std::string Formulas::text(ir::HostId id) {
   const auto named = size_names_.find(pool.resolve(id));

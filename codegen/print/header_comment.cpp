@@ -16,6 +16,13 @@ bool is_unsafe(const Character& c) {
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
 }
 
+/// Whether tools would read the comment of this line as a directive (python/ingot/tools/cuda_text.py).
+bool is_directive(std::string_view line) {
+  const std::string_view text = line.substr(std::min(line.find_first_not_of(kBlank), line.size()));
+  constexpr std::string_view kDirectives[] = {"launch:", "options:", "where:", "requires:", "scratch:", "incomplete:"};
+  return std::ranges::any_of(kDirectives, [&](std::string_view kind) { return text.starts_with(kind); });
+}
+
 std::string safe_line(std::string_view line) {
   line = line.substr(0, line.find_last_not_of(kBlank) + 1);
   std::string text;
@@ -31,6 +38,7 @@ std::string safe_line(std::string_view line) {
       text += line.substr(i, c.bytes);
     i += c.bytes;
   }
+  if (is_directive(text)) text.insert(text.find(':'), " ");
   if (text.ends_with('\\')) text += " .";  // otherwise the next line would continue this one
   return text;
 }

@@ -83,6 +83,11 @@ codegen::Source Stages::source(std::string_view op_source) const {
       .geometries = resolved.geometries,
       .compiler_options = compiler_options,
       .obstacle = needs_copy ? "results are written into the arguments by copies after the kernels" : ""};
+  const auto is_empty = [](const ir::SizesAndStrides& tensor) { return std::ranges::count(tensor.sizes, 0) > 0; };
+  const bool launches_nothing =
+      std::ranges::any_of(resolved.params, is_empty) || std::ranges::any_of(resolved.results, is_empty);
+  if (launches_nothing || host.empty())
+    return codegen::generate(*graph, outline, resolved.layouts, target, options, op_source);
   codegen::LaunchComments comments(*graph, outline, resolved.layouts, target, call);
   return codegen::generate(*graph, outline, resolved.layouts, target, options, op_source, &comments);
 }
@@ -106,12 +111,12 @@ Stages OpState::make_stages(const EmitContext& context, const EmitTarget& target
   Stages stages;
   stages.program = context.program;
   stages.graph = graph_of(context);
+  stages.options = codegen_options(context.on_cuda);
+  stages.resolved = runtime::resolve(*context.program, context.key, stages.options);
   stages.host.resize(stages.graph->host.count());
   std::string failure;
   runtime::run_host(stages.graph->host, context.key, stages.host, failure);
-  if (!failure.empty()) throw_internal("cannot evaluate the sizes of a stage: " + failure);
-  stages.options = codegen_options(context.on_cuda);
-  stages.resolved = runtime::resolve(*context.program, context.key, stages.options);
+  if (!failure.empty()) stages.host.clear();  // of an expression that no kernel needs
   if (context.on_cuda) stages.target = {codegen::Target::Kind::Cuda, architecture_of(target)};
   stages.outline = codegen::outline(*stages.graph, stages.resolved.strategy);
   return stages;

@@ -27,7 +27,8 @@ struct EmitContext {
 struct Stages {
   std::shared_ptr<const runtime::Program> program;
   std::shared_ptr<const ir::Graph> graph;
-  std::vector<ir::HostValue> host;  ///< the value of each expression of the graph's HostPool, by id
+  std::vector<ir::HostValue> host;  ///< the value of each expression of the graph's HostPool, by id; empty if some
+                                    ///< expression has no value
   codegen::Options options;
   runtime::Resolved resolved;
   codegen::Target target;
@@ -35,7 +36,7 @@ struct Stages {
 
   std::string schedule_text() const;
   std::string kernel_text() const;
-  /// With comments that say how the kernels are launched.
+  /// With comments that say how the kernels are launched, unless nothing is launched or `host` is empty.
   codegen::Source source(std::string_view op_source) const;
 };
 

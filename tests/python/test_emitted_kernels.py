@@ -1,5 +1,6 @@
 """Emitted source files say how their kernels are launched: `ingot emit FILE … > k.cu; ingot compare FILE --against k.cu …`."""
 
+import ast
 import functools
 import json
 import pathlib
@@ -13,7 +14,7 @@ import ingot
 from comparisons import on_a_gpu
 from ingot.tools import cuda_text, header, launch
 from ingot.tools.candidates import CudaKernel
-from ingot.tools.expressions import Pointer, Typed
+from ingot.tools.expressions import Pointer, Typed, evaluate
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 ARCHITECTURE = 90
@@ -204,3 +205,36 @@ def test_the_source_of_a_scattered_sum_is_incomplete():
     op = ingot.op("def pick(x, i): return x[i]")
     text = op.emit("backward-source", torch.randn(100000, requires_grad=True), torch.zeros(100000).long(), device="cuda")
     assert "// incomplete: scattered values are added to `out` after the kernels" in text
+
+
+def test_lines_of_the_op_are_no_directives():
+    source = ingot.op('def f(x):\n    """\n    requires: a positive x\n    options: none\n    """\n    return x + 1').emit("source", torch.ones(4))
+    assert "requires : a positive x" in source and "options : none" in source
+    assert all("positive" not in directive.text and directive.text != "none" for directive in cuda_text.directives(source))
+
+
+def test_a_call_without_elements_needs_no_launch():
+    assert "launch:" not in ingot.op("x + y").emit("source", torch.empty(3, 0, 5), torch.empty(5), device="cuda")
+
+
+def test_an_error_of_the_call_is_the_authors():
+    with pytest.raises(ingot.Error, match="math domain error"):
+        ingot.op("def f(x, k): return x * math.sqrt(k)").emit("schedule", torch.ones(4), -1.0)
+
+
+def test_elements_of_arguments_have_names():
+    source = ingot.op("def f(d): return d['a'] + d['b']").emit("source", {"a": torch.ones(4), "b": torch.ones(4)}, device="cuda")
+    scope = {"d": {"a": torch.ones(4), "b": torch.ones(5)}}
+    (equal,) = [d.text for d in cuda_text.directives(source) if d.kind == "requires" and d.text.count("size") == 2 and "out" not in d.text]
+    assert not evaluate(ast.parse(equal, mode="eval").body, scope, equal)
+
+
+def test_long_sums_are_evaluated_once():
+    assert evaluate(ast.parse("+".join(["a"] * 100), mode="eval").body, {"a": 2}, "sum") == 200
+
+
+def test_values_that_rows_share_may_be_neighbours():
+    """A schedule may load them together beside vectors of the rows' own elements."""
+    op = ingot.op("(x * b[..., 0, None] + b[..., 1, None]).sum()")
+    kernel = op.emit("kernel", torch.ones(8, 64, 256), torch.ones(8, 64, 2), device="cuda")
+    assert "b_row" in kernel or "b2" in kernel, kernel

@@ -106,7 +106,7 @@ def evaluate(node: ast.expr, scope: dict, text: str):
 
     def value_of(node: ast.expr):
         match node:
-            case ast.Constant(value=bool() | int() | float()):
+            case ast.Constant(value=bool() | int() | float() | str()):
                 return node.value
             case ast.Name(id=name) if name in scope:
                 return scope[name]
@@ -114,8 +114,11 @@ def evaluate(node: ast.expr, scope: dict, text: str):
                 return DTYPES[name]
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](number(operand))
-            case ast.BinOp(left=left, op=ast.Add(), right=right) if isinstance(tensor := value_of(left), torch.Tensor) and tensor.ndim:
-                return Pointer(tensor, int(number(right)))
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                a = value_of(left)
+                if isinstance(a, torch.Tensor) and a.ndim:
+                    return Pointer(a, int(number(right)))
+                return _as_integer(as_number(a, left) + number(right))
             case ast.BinOp(left=left, op=ast.Div(), right=right):
                 a, b = number(left), number(right)
                 if b == 0:
@@ -135,7 +138,8 @@ def evaluate(node: ast.expr, scope: dict, text: str):
             case ast.Attribute(value=base, attr=name) if name in _ATTRIBUTES:
                 return getattr(tensor_of(base), name)
             case ast.Subscript(value=base, slice=index):
-                return value_of(base)[number(index)]
+                key = value_of(index)
+                return value_of(base)[key if isinstance(key, str) else as_number(key, index)]
             case ast.Call(func=ast.Attribute(value=base, attr=name), args=args, keywords=[]) if name in _METHODS:
                 return getattr(tensor_of(base), name)(*map(number, args))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
@@ -161,10 +165,12 @@ def evaluate(node: ast.expr, scope: dict, text: str):
 
     def comparable(node: ast.expr):
         value = value_of(node)
-        return value if isinstance(value, torch.dtype) else number(node)
+        return value if isinstance(value, torch.dtype) else as_number(value, node)
 
     def number(node: ast.expr):
-        value = value_of(node)
+        return as_number(value_of(node), node)
+
+    def as_number(value, node: ast.expr):
         value = value.value if isinstance(value, Typed) else value
         value = value.item() if isinstance(value, torch.Tensor) and value.ndim == 0 and value.device.type == "cpu" else value
         if not isinstance(value, (int, float, fractions.Fraction)):
