@@ -102,7 +102,7 @@ std::string_view text_of(SplitReason split_reason) {
       return "its reader has other rows";
     case SplitReason::OtherReduction:
       return "its reader is reduced over other rows";
-    case SplitReason::PhasesApart:
+    case SplitReason::PerPhase:
       return "each phase has a kernel, in which many blocks share a row";
     case SplitReason::LaterReads:
       return "its reader also needs a later kernel";

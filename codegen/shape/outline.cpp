@@ -228,7 +228,7 @@ class Outliner {
   }
 
   /// Whether each phase of the kernel's rows has its own kernel.
-  bool has_phases_apart(const KernelOutline& kernel) const {
+  bool has_kernel_per_phase(const KernelOutline& kernel) const {
     return strategy_ == PartitionStrategy::PerPhase ||
            (strategy_ == PartitionStrategy::FusedColumns && has_lone_row(host_, kernel));
   }
@@ -258,7 +258,7 @@ class Outliner {
     if (kernel.partials_writer && !reader.reduced && !of_row) return SplitReason::OtherRows;
     if (kernel.partials_writer && reader.reduced && !can_compute_columns_of(*kernel.partials_writer, reader))
       return SplitReason::OtherReduction;
-    if (!of_row && has_phases_apart(kernel) && phase_after(k, reader) > 0) return SplitReason::PhasesApart;
+    if (!of_row && has_kernel_per_phase(kernel) && phase_after(k, reader) > 0) return SplitReason::PerPhase;
     return std::nullopt;
   }
 

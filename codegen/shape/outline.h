@@ -43,7 +43,7 @@ enum class SplitReason : uint8_t {
   Gathered,        ///< it is read at computed indices
   OtherRows,       ///< its reader has other rows: some of them, in another order, or along another dim
   OtherReduction,  ///< its reader is the operand of a reduction over another domain or along other dims
-  PhasesApart,     ///< rows are few and long: each phase has a kernel, in which many blocks share a row
+  PerPhase,        ///< rows are few and long: each phase has a kernel, in which many blocks share a row
   LaterReads,      ///< its reader also reads a value of a later kernel, or is in a kernel that does
 };
 

@@ -49,6 +49,10 @@ bool loads_along_rows(const Outline& outline, std::span<const KernelGeometry> ge
   return true;
 }
 
+/// An element that is not loaded, but computed from indices or random numbers, takes about as long as a load of these
+/// bytes.
+constexpr int64_t kComputedBytes = 4;
+
 /// The memory traffic of a kernel over rows.
 struct Traffic {
   int64_t row_bytes = 0;     ///< loaded per row in each phase; at least kComputedBytes for each element
@@ -57,10 +61,6 @@ struct Traffic {
   bool gathers = false;
   bool is_across = false;  ///< adjacent rows are adjacent in memory
 };
-
-/// An element that is not loaded, but computed from indices or random numbers, takes about as long as a load of these
-/// bytes.
-constexpr int64_t kComputedBytes = 4;
 
 Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) {
   const size_t rank = geometry.extents.size(), row_axes = rank - geometry.reduced_axes;
@@ -93,37 +93,35 @@ Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) 
 }
 
 /// An estimate of how long a GPU takes for a kernel with several phases, in nanoseconds: in one kernel, and with one
-/// kernel per phase (docs/performance.md: phases-apart).
+/// kernel per phase (docs/performance.md: kernel-per-phase).
 struct Times {
-  double whole = 0, per_phase = 0;
+  double whole, per_phase;
 };
 
 Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
-  // Bytes per nanosecond: of all blocks, of a block that holds its row or has adjacent rows, of one that reads its row
-  // again, and of all of these.
-  constexpr double kGpu = 3500, kBlock = 60, kReadingBlock = 27, kReadingGpu = 1400;
-  constexpr double kLaunch = 4000;
-  constexpr int64_t kClusterBytes = 1 << 20, kHeldBytes = 128 << 10;  // that a cluster and a block can hold
-  constexpr int64_t kRowsOfBlock = 128;                               // adjacent rows that a block traverses
+  // Throughput of all blocks and of one block, in bytes per nanosecond. It is lower if a block reads its row again in
+  // each phase, because few of its loads are in flight.
+  constexpr double kAll = 3500, kBlock = 60, kAllReadingAgain = 1400, kBlockReadingAgain = 27;
+  constexpr double kLaunch = 4000;                                     // nanoseconds
+  constexpr int64_t kClusterBytes = 1 << 20, kBlockBytes = 128 << 10;  // of a row that a cluster and a block can hold
+  constexpr int64_t kRowsOfBlock = 128;                                // if adjacent rows are adjacent in memory
   const Traffic traffic = traffic_of(kernel, geometry);
-  const auto loaded = static_cast<double>(geometry.rows() * traffic.row_bytes);
+  const int64_t rows = geometry.rows();
+  const double loaded = static_cast<double>(rows) * static_cast<double>(traffic.row_bytes);
   const auto stored = static_cast<double>(traffic.stored_bytes);
   const double phases = kernel.phases();
-  const auto speed = [](int64_t blocks, double of_block, double of_all) {
-    return std::min(of_all, of_block * static_cast<double>(blocks));
+  const auto time = [](double bytes, int64_t blocks, double of_block, double of_all) {
+    return bytes / std::min(of_all, of_block * static_cast<double>(blocks));
   };
-  // A reduction has a second launch.
+  const int64_t held_bytes = traffic.loads == 1 ? kClusterBytes : kBlockBytes;
+  const bool is_held = !traffic.gathers && traffic.row_bytes <= held_bytes;
+  const double whole =
+      traffic.is_across ? time(phases * loaded + stored, (rows + kRowsOfBlock - 1) / kRowsOfBlock, kBlock, kAll)
+      : is_held ? time(loaded + stored, rows * std::max<int64_t>(1, traffic.row_bytes / kBlockBytes), kBlock, kAll)
+                : time(phases * loaded + stored, rows, kBlockReadingAgain, kAllReadingAgain);
+  // Two launches for each phase: for the partial results of blocks, and for the results. Storing elements takes one.
   const double launches = 2 * phases - (stored > 0 ? 1 : 0);
-  Times times{.per_phase = kLaunch * launches + (phases * loaded + stored) / kGpu};
-  if (traffic.is_across)
-    times.whole = (phases * loaded + stored) / speed((geometry.rows() + kRowsOfBlock - 1) / kRowsOfBlock, kBlock, kGpu);
-  else if (!traffic.gathers && traffic.row_bytes <= (traffic.loads == 1 ? kClusterBytes : kHeldBytes))
-    times.whole =
-        (loaded + stored) / speed(geometry.rows() * std::max<int64_t>(1, traffic.row_bytes / kHeldBytes), kBlock, kGpu);
-  else
-    times.whole = (phases * loaded + stored) / speed(geometry.rows(), kReadingBlock, kReadingGpu);
-  times.whole += kLaunch;
-  return times;
+  return {kLaunch + whole, kLaunch * launches + (phases * loaded + stored) / kAll};
 }
 
 /// CPU: whether threads should share rows: there are fewer rows than threads, and they are long.

@@ -223,7 +223,7 @@ struct WorkspaceRow {
 
 TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
   const std::string other_rows = "its reader has other rows", reduced = "its reader is reduced over other rows",
-                    apart = "each phase has a kernel, in which many blocks share a row",
+                    per_phase = "each phase has a kernel, in which many blocks share a row",
                     later = "its reader also needs a later kernel";
   const std::vector<WorkspaceRow> rows = {
       {"x.sum(1)[i.long()]",
@@ -238,8 +238,8 @@ TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
        {2},
        SplitReason::OtherReduction,
        "access 1 stores x.mean(1, keepdim=True) for a later kernel: " + reduced},
-      {"x / x.sum()", {2}, SplitReason::PhasesApart, "access 1 stores x.sum() for a later kernel: " + apart},
-      {"x.var()", {2}, SplitReason::PhasesApart, "access 1 stores x.var() for a later kernel: " + apart},
+      {"x / x.sum()", {2}, SplitReason::PerPhase, "access 1 stores x.sum() for a later kernel: " + per_phase},
+      {"x.var()", {2}, SplitReason::PerPhase, "access 1 stores x.var() for a later kernel: " + per_phase},
       {"x - x.sum(1, keepdim=True) - x.sum(0)",
        {2},
        SplitReason::LaterReads,
@@ -255,9 +255,9 @@ TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
     Tensors tensors;
     for (const uint8_t rank : row.ranks)
       tensors.params.push_back(contiguous(rank == 1 ? ir::Sizes{100} : ir::Sizes{100, 100}));
-    const bool is_apart = row.split_reason == SplitReason::PhasesApart;
+    const bool is_per_phase = row.split_reason == SplitReason::PerPhase;
     const Prepared prepared =
-        prepare(graph, tensors, false, is_apart ? PartitionStrategy::PerPhase : PartitionStrategy::Whole);
+        prepare(graph, tensors, false, is_per_phase ? PartitionStrategy::PerPhase : PartitionStrategy::Whole);
     ASSERT_EQ(prepared.outline.workspaces.size(), 1U) << row.text;
     EXPECT_EQ(prepared.outline.kernels[0].workspace_stores.at(0).split_reason, row.split_reason) << row.text;
     for (const Target& target : {kCuda, kCpu}) {
