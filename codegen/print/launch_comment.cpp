@@ -223,24 +223,26 @@ LaunchComments::LaunchComments(const ir::Graph& graph, const Outline& outline, c
     if (graph.seed != p) names_.insert(graph.params[p].name);
   for (uint32_t r = 0; r < graph.results.size(); ++r)
     if (graph.results[r].use == ir::Use::Returned) names_.insert(formulas_.result(r).name);
+  obstacle_ = call.obstacle;
+  for (uint32_t r = 0; r < graph_.results.size() && obstacle_.empty(); ++r) {
+    const ir::Result& result = graph_.results[r];
+    if (!result.scatters.empty())
+      obstacle_ = fmt::format("scattered values are added to `{}` after the kernels", formulas_.result(r).name);
+    else if (result.forwards)
+      obstacle_ = fmt::format("the result `{}` is the argument `{}`", formulas_.result(r).name,
+                              formulas_.param(*result.forwards).name);
+  }
 }
 
 std::string LaunchComments::of_file() const {
-  std::string text = call_.compiler_options.empty() ? "" : fmt::format("// options: {}\n", call_.compiler_options);
-  std::string obstacle(call_.obstacle);
-  for (uint32_t r = 0; r < graph_.results.size() && obstacle.empty(); ++r) {
-    const ir::Result& result = graph_.results[r];
-    if (!result.scatters.empty())
-      obstacle = fmt::format("scattered values are added to `{}` after the kernels", formulas_.result(r).name);
-    else if (result.forwards)
-      obstacle = fmt::format("the result `{}` is the argument `{}`", formulas_.result(r).name,
-                             formulas_.param(*result.forwards).name);
-  }
-  if (!obstacle.empty()) text += fmt::format("// incomplete: {}\n", obstacle);
-  return text;
+  const std::string options =
+      call_.compiler_options.empty() ? "" : fmt::format("// options: {}\n", call_.compiler_options);
+  return obstacle_.empty() ? options : options + fmt::format("// incomplete: {}\n", obstacle_);
 }
 
-std::string LaunchComments::above(const Kernel& kernel) { return KernelComment(*this, kernel).text(); }
+std::string LaunchComments::above(const Kernel& kernel) {
+  return obstacle_.empty() ? KernelComment(*this, kernel).text() : "";
+}
 
 std::string LaunchComments::unused_name(const std::string& preferred) {
   std::string name = preferred;

@@ -28,7 +28,8 @@ class LaunchComments {
   /// The comment for the source file: the compiler's options, or the reason why the launches alone do not compute the
   /// op's results.
   std::string of_file() const;
-  /// The comment for a kernel. Kernels must be passed in launch order.
+  /// The comment for a kernel; none if the launches alone do not compute the op's results. Kernels must be passed in
+  /// launch order.
   std::string above(const Kernel& kernel);
 
  private:
@@ -42,6 +43,7 @@ class LaunchComments {
   const Target& target_;
   const DescribedCall& call_;
   Formulas formulas_;
+  std::string obstacle_;                        ///< the reason why the launches alone do not compute the op's results
   std::set<std::string> names_;                 ///< of parameters, results and scratch buffers
   std::map<std::string, std::string> scratch_;  ///< by what a buffer is for, its name
   std::set<uint32_t> described_;                ///< the kernels of the outline whose sizes are required

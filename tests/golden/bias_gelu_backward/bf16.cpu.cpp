@@ -3,19 +3,6 @@
 //
 // prelude: INGOT_VECTOR erff int64 argument smaller_of bit_cast upper_half bfloat16 to_bfloat16 fused significand_of_exp exp_of Sum Whole Part over in_pieces combined
 
-// where: n1 = x.size(0), grad_stride1 = x.size(1), x_stride1 = x.size(1), out0_stride1 = x.size(1)
-// requires: x.size(0) == r.size(0), x.size(0) == grad.size(0), x.size(1) == b.size(0), x.size(1) == r.size(1),
-//   x.size(1) == grad.size(1)
-// requires: x.dtype == bf16, x.dim() == 2, x.is_contiguous()
-// requires: b.dtype == bf16, b.dim() == 1, b.is_contiguous()
-// requires: grad.dtype == bf16, grad.dim() == 2, grad.is_contiguous()
-// requires: out0.dtype == bf16, out0.dim() == 2, out0.size(0) == x.size(0), out0.size(1) == x.size(1),
-//   out0.is_contiguous()
-// requires: out1.dtype == bf16, out1.dim() == 1, out1.size(0) == x.size(1), out1.is_contiguous()
-// requires: no_overlap(out0, x, b, grad, out1), no_overlap(out1, x, b, grad)
-// requires: 8192 < n1 <= 16384, x.size(0)*x.size(1) >= 1
-// launch: entry=bias_gelu_backward, units=grad_stride1, args=x, b, grad, out0, out1, i64(n1), i64(grad_stride1),
-//   i64(grad_stride1), i64(grad_stride1)
 extern "C" void bias_gelu_backward(const void* const* arguments, int64 begin, int64 end) {
     const bfloat16* __restrict x = argument<const bfloat16*>(arguments[0]);     // at row + (first + k) * x_stride1
     const bfloat16* __restrict b = argument<const bfloat16*>(arguments[1]);     // at row

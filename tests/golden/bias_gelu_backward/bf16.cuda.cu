@@ -3,19 +3,6 @@
 //
 // prelude: int64 uint32 bfloat16 Vec load store approximate_reciprocal Sum tree carry combined_across
 
-// where: n0 = x.size(1), n1 = x.size(0), grad_stride1 = x.size(1), x_stride1 = x.size(1), out0_stride1 = x.size(1)
-// requires: x.size(0) == r.size(0), x.size(0) == grad.size(0), x.size(1) == b.size(0), x.size(1) == r.size(1),
-//   x.size(1) == grad.size(1)
-// requires: x.dtype == bf16, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
-// requires: b.dtype == bf16, b.dim() == 1, b.is_contiguous(), aligned(b, 16)
-// requires: grad.dtype == bf16, grad.dim() == 2, grad.is_contiguous(), aligned(grad, 16)
-// requires: out0.dtype == bf16, out0.dim() == 2, out0.size(0) == x.size(0), out0.size(1) == x.size(1),
-//   out0.is_contiguous(), aligned(out0, 16)
-// requires: no_overlap(out0, x, b, grad)
-// requires: 8192 < n1 <= 16384, 1 <= x.size(0)*x.size(1) <= 2139095039, n1 % 8 == 0, n0 % 16 == 0
-// scratch: found = empty(f32, n0 * 128)
-// launch: entry=bias_gelu_backward, grid=ceil(n0 / 256) * 128, block=256, args=x, b, grad, out0, found, n0, n1, n0, n0,
-//   n0
 extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
         const bfloat16* __restrict__ x,     // at row + i * x_stride1
         const bfloat16* __restrict__ b,     // at row
@@ -79,9 +66,6 @@ extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
     }
 }
 
-// where: n0 = x.size(1)
-// requires: out1.dtype == bf16, out1.dim() == 1, out1.size(0) == x.size(1), out1.is_contiguous(), aligned(out1, 16)
-// launch: entry=bias_gelu_backward_rest, grid=ceil(n0 / 32), block=256, args=out1, found, n0
 extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward_rest(
         bfloat16* __restrict__ out1,  // at row
         float* found,                 // partial results of chunks
