@@ -24,13 +24,14 @@ from ingot.tools.workload import copy_values
 from measure import Selected, cpu_threads
 
 FRACTION_OF_CORES = 0.75
+MAX_PROCESSES = 16  # each of them has the tensors of a case on the GPU
 
 
 @contextlib.contextmanager
 def compiled_ahead(cases: list[RandomCase], device: str, selected: Selected) -> Iterator[None]:
     """A context in which the caches of torch.compile hold the programs of these cases. With one case or few cores, nothing is
     compiled ahead. An error of a case is not reported: it occurs again when the case is measured."""
-    process_count = int(FRACTION_OF_CORES * len(os.sched_getaffinity(0)))
+    process_count = min(MAX_PROCESSES, int(FRACTION_OF_CORES * len(os.sched_getaffinity(0))))
     if process_count < 2 or len(cases) < 2:
         yield
         return

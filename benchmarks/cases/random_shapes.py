@@ -65,7 +65,7 @@ class RandomCase:
         return f"{self.seed}:{self.index} {self.label} {shape} {self.dtype} {self.layout} {direction}"
 
     def make(self, make: Tensors) -> tuple:
-        torch.manual_seed(self.index)
+        torch.manual_seed(random.Random(f"{self.seed}:{self.index}").getrandbits(32))
         return tuple(operand.make(make, DTYPES[self.dtype]).requires_grad_(self.has_gradient and operand.is_leaf)
                      for operand in self.operands)
 
