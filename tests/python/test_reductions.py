@@ -391,6 +391,26 @@ def test_out_may_be_an_input(columns):
     assert op(x, out=x) is x and torch.equal(x, expected)
 
 
+LONG_ROWS = ["torch.softmax(x, 1)", "F.layer_norm(x, (x.shape[1],))", "x / x.norm(dim=1, keepdim=True)", "(x - x.amax(1, keepdim=True)).exp().sum(1)"]
+LAYOUTS = {"contiguous": lambda x: x, "transposed": lambda x: x.t().contiguous().t(), "padded": lambda x: torch.nn.functional.pad(x, (1, 4))[:, 1:-4],
+           "stepped": lambda x: x.repeat_interleave(2, 1)[:, ::2]}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("text", LONG_ROWS)
+def test_few_long_rows_have_the_bits_of_many(device, text, layout):
+    """On the CPU two rows of this length have a kernel for each phase, and twenty rows one kernel for all phases."""
+    op, x = ingot.op(text), LAYOUTS[layout](torch.randn(20, 70001, device=device))
+    before = ingot.counters()
+    few = op(x[:2])
+    launches_of_few = ingot.counters().since(before).launches
+    many = op(x)
+    if device == "cpu":
+        assert ingot.counters().since(before).launches - launches_of_few < launches_of_few
+    assert torch.equal(few, many[:2])
+    torch.testing.assert_close(few.double(), op.reference(x[:2].double()), rtol=2e-5, atol=2e-5)
+
+
 ANY_SIZE = ["x.sum(1)", "x.softmax(1)", "x.softmax(-1).sum(0)", "x.var(1)", "(x - x.mean(0, keepdim=True)).square().sum((1, 2))",
             "x.logsumexp((0, 2))", "x.sum((0, 2)) * 2 + 1", "x.sum(0).softmax(0)", "(x.sum(1), x.sum(1).sum())", "x.norm(dim=(1, 2))",
             "F.normalize(x, dim=0)", "x.transpose(0, 2).prod(2)", "x.amax(1)"]  # fmt: skip
