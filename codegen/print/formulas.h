@@ -52,8 +52,9 @@ struct TensorFormulas {
 /// The text of an expression as an operand of +, * or %, in parentheses if needed.
 std::string as_operand(const std::string& text);
 
-/// Makes and prints formulas. They are expressions of a copy of the graph's HostPool, in which the strides of tensors
-/// are symbols, too. Strides that are 0, 1 or those of a contiguous tensor are not symbols but requirements.
+/// Makes and prints formulas. A formula is an expression in a HostPool that is copied from the graph, with the strides
+/// of tensors as further symbols. Strides that are 0, 1 or those of a contiguous tensor are not symbols but
+/// requirements.
 class Formulas {
  public:
   Formulas(const ir::Graph& graph, const Outline& outline, const DescribedCall& call);

@@ -102,9 +102,7 @@ EmitContext OpState::make_emit_context(std::span<const Argument> arguments, cons
 }
 
 std::shared_ptr<const ir::Graph> OpState::graph_of(const EmitContext& context) const {
-  const runtime::Program& program = *context.program;
-  return program.graph ? program.graph
-                       : programs_.graph(context.key, {.may_scatter = runtime::has_scatter_sums(program)});
+  return programs_.graph_of(context.program, context.key, {.may_scatter = runtime::has_scatter_sums(*context.program)});
 }
 
 Stages OpState::make_stages(const EmitContext& context, const EmitTarget& target) const {

@@ -85,7 +85,7 @@ const std::vector<ForcedOp>& table() {
   return rows;
 }
 
-/// What the schedules of kernels that reduce are made of, for a check that the table has all of it.
+/// The features that a schedule uses. The test checks that the schedules of the table use every feature.
 std::set<std::string> features_of(const Schedule& schedule) {
   const RowSchedule& rows = schedule.rows;
   std::set<std::string> features;

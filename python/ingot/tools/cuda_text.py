@@ -57,11 +57,6 @@ def directives(text: str) -> list[Directive]:
             for match in _DIRECTIVE.finditer(code)]
 
 
-def launches(text: str) -> list[str]:
-    """The launches in the source's comments, in order."""
-    return [directive.text for directive in directives(text) if directive.kind == "launch"]
-
-
 def options(text: str) -> list[str]:
     """The compiler's options in the source's comments."""
     return [option for directive in directives(text) if directive.kind == "options" for option in shlex.split(directive.text)]
