@@ -392,15 +392,15 @@ def test_out_may_be_an_input(columns):
 
 
 LONG_ROWS = ["torch.softmax(x, 1)", "F.layer_norm(x, (x.shape[1],))", "x / x.norm(dim=1, keepdim=True)", "(x - x.amax(1, keepdim=True)).exp().sum(1)"]
-LAYOUTS = {"contiguous": lambda x: x, "transposed": lambda x: x.t().contiguous().t(), "padded": lambda x: torch.nn.functional.pad(x, (1, 4))[:, 1:-4],
+LAYOUTS_OF_ROWS = {"contiguous": lambda x: x, "transposed": lambda x: x.t().contiguous().t(), "padded": lambda x: torch.nn.functional.pad(x, (1, 4))[:, 1:-4],
            "stepped": lambda x: x.repeat_interleave(2, 1)[:, ::2]}
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", LAYOUTS_OF_ROWS)
 @pytest.mark.parametrize("text", LONG_ROWS)
 def test_few_long_rows_have_the_bits_of_many(device, text, layout):
     """On the CPU two rows of this length have a kernel for each phase, and twenty rows one kernel for all phases."""
-    op, x = ingot.op(text), LAYOUTS[layout](torch.randn(20, 70001, device=device))
+    op, x = ingot.op(text), LAYOUTS_OF_ROWS[layout](torch.randn(20, 70001, device=device))
     before = ingot.counters()
     few = op(x[:2])
     launches_of_few = ingot.counters().since(before).launches
