@@ -226,7 +226,7 @@ Assembly::Assembly(const KernelContext& context) : names_(reserved_text(context.
   kernel.uses_reproducible_functions = !context.cuda() && context.graph.reduction_count() > 0;
   kernel.bfloat16_needs_no_nan_check = !context.cuda() && nans_end_in_zeros(context);
   kernel.launch.entry = context.outline.name;
-  kernel.launch.block_threads = context.schedule.threads;
+  kernel.launch.block_threads = context.schedule.threads();
   kernel.launch.weight = context.schedule.weight;
   names_.claim(kernel.launch.entry);
 }

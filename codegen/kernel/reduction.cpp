@@ -95,7 +95,7 @@ RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, M
   for (const KernelOutline::ReductionRef& ref : context.outline.reductions) {
     RowReduction& reduction = reductions_.emplace_back(reduction_of(ref, partials));
     reduction.is_speculative =
-        context.schedule.rows.speculative_phase > 0 && ref.phase == context.schedule.rows.speculative_phase;
+        context.schedule.speculative_phase > 0 && ref.phase == context.schedule.speculative_phase;
     for (uint32_t v = 0; v < reduction.types.size(); ++v) {
       reduction.results.push_back(result_of(ref.node, v, reduction.types[v]));
       const ValueId result = assembly.read(reduction.results[v]);

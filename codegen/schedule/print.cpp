@@ -7,25 +7,30 @@ namespace ingot::codegen {
 namespace {
 
 std::string_view name_of(Scope scope) {
-  static constexpr std::string_view kNames[] = {"grid", "block", "vector", "serial"};
+  static constexpr std::string_view kNames[] = {"grid", "cluster", "block", "vector", "serial", "fold"};
   return kNames[static_cast<size_t>(scope)];
 }
 
+std::string axes_of(const LoopMap& loop_map) {
+  if (loop_map.axes == 0) return "no axis";
+  if (loop_map.axes == 1) return fmt::format("axis {}", loop_map.first);
+  return fmt::format("axes {} to {}", loop_map.first, loop_map.first + loop_map.axes - 1);
+}
+
 std::string text_of(const LoopMap& loop_map) {
-  std::vector<std::string> steps;
-  for (const MappedLoop& step : loop_map.steps)
-    steps.push_back(step.count == 0 ? std::string(name_of(step.scope))
-                                    : fmt::format("{} {}", step.count, name_of(step.scope)));
-  const std::string axes = loop_map.axes == 1
-                               ? fmt::format("axis {}", loop_map.first)
-                               : fmt::format("axes {} to {}", loop_map.first, loop_map.first + loop_map.axes - 1);
-  return fmt::format("{}: {}", axes, fmt::join(steps, " · "));
+  std::vector<std::string> loops;
+  for (const MappedLoop& loop : loop_map.loops)
+    if (loop.count != 1)
+      loops.push_back(loop.count == 0 ? std::string(name_of(loop.scope))
+                                      : fmt::format("{} {}", loop.count, name_of(loop.scope)));
+  return fmt::format("  {}{}: {}\n", axes_of(loop_map), loop_map.is_reduced ? ", reduced" : "",
+                     fmt::join(loops, " · "));
 }
 
 std::string_view text_of(Coordinates coordinates) {
   switch (coordinates) {
     case Coordinates::None:
-      return "none";
+      break;
     case Coordinates::Thread:
       return "by division, once per thread";
     case Coordinates::Lane:
@@ -67,31 +72,18 @@ std::string text_of(const AccessSchedule& access) {
   return {};
 }
 
-std::string text_of(const RowSchedule& rows) {
-  std::string text = fmt::format("  rows: {} accumulators", rows.accumulators);
-  if (rows.chunk_length != 0) text += fmt::format(" per chunk of {} elements", rows.chunk_length);
-  if (rows.threads > 1) text += fmt::format(", {} threads", rows.threads);
-  if (rows.cluster > 1) text += fmt::format(" in each of the {} blocks of a cluster", rows.cluster);
-  if (rows.across)
-    text += rows.group_accumulators > 0
-                ? fmt::format(" a warp apart, {} accumulators at a time", rows.group_accumulators)
-                : ", adjacent rows in a vector";
-  if (rows.batch > 0) text += fmt::format(", batches of {} per warp", rows.batch);
-  if (rows.steps > 0)
-    text += fmt::format(", {} in {} steps", rows.has_blocked_accumulators ? "blocked accumulators" : "register-cached",
-                        rows.steps);
-  if (rows.shared_steps > 0) text += fmt::format(", {} of them in shared memory", rows.shared_steps);
-  if (const size_t cached = rows.cached.size(); cached > 0)
-    text += fmt::format(
-        fmt::runtime(rows.steps > 0 ? " with {} computed value{} per element" : ", {} cached value{} per element"),
-        cached, cached == 1 ? "" : "s");
-  if (rows.speculative_phase > 0)
-    text += fmt::format(", sums of phase {} computed speculatively, one phase early", rows.speculative_phase);
-  if (rows.column_chunks > 0)
-    text += fmt::format(", fused column partials in {} chunks{}", rows.column_chunks,
-                        rows.prefetches ? ", next row prefetched" : "");
-  if (rows.is_split) text += rows.chunks > 1 ? fmt::format(", {} chunks", rows.chunks) : ", chunks";
-  return text + (rows.is_split ? " combined by a second launch\n" : "\n");
+std::string text_of(const Residency& residency) {
+  std::vector<std::string> texts;
+  if (residency.has_blocked_accumulators)
+    texts.push_back(fmt::format("blocked accumulators of {} steps", residency.steps));
+  else if (residency.steps > 0)
+    texts.push_back(fmt::format("{} steps in registers", residency.steps - residency.shared_steps));
+  if (residency.shared_steps > 0) texts.push_back(fmt::format("{} steps in shared memory", residency.shared_steps));
+  if (residency.batch > 0) texts.push_back(fmt::format("batches of {} rows per warp", residency.batch));
+  if (const size_t cached = residency.cached.size(); cached > 0)
+    texts.push_back(fmt::format("{} computed value{} per element", cached, cached == 1 ? "" : "s"));
+  if (residency.prefetches) texts.emplace_back("next row prefetched");
+  return texts.empty() ? "" : fmt::format("  cached: {}\n", fmt::join(texts, ", "));
 }
 
 std::string_view text_of(SplitReason split_reason) {
@@ -121,14 +113,19 @@ std::string print(const AccessSchedule& access) {
 }
 
 std::string print(const Schedule& schedule, const KernelOutline& outline) {
-  const std::string vectors = schedule.simd == 0 ? "" : fmt::format(", vectors of {}", schedule.simd);
-  std::string text =
-      fmt::format("{}: {} thread{} of {} element{}{}{}, {}-bit indices\n", outline.name, schedule.threads,
-                  schedule.threads == 1 ? "" : "s", schedule.lanes, schedule.lanes == 1 ? "" : "s",
-                  schedule.has_partial_vectors ? ", ragged" : "", vectors, schedule.index_bits);
-  for (const LoopMap& loop_map : schedule.loop_maps) text += "  " + text_of(loop_map) + "\n";
-  text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
-  if (schedule.rows.accumulators != 0) text += text_of(schedule.rows);
+  std::vector<std::string> properties;
+  if (schedule.has_partial_vectors) properties.emplace_back("ragged");
+  if (schedule.simd != 0) properties.push_back(fmt::format("vectors of {}", schedule.simd));
+  properties.push_back(fmt::format("{}-bit indices", schedule.index_bits));
+  std::string text = fmt::format("{}: {}\n", outline.name, fmt::join(properties, ", "));
+  for (const LoopMap& loop_map : schedule.loop_maps) text += text_of(loop_map);
+  if (schedule.coordinates != Coordinates::None)
+    text += fmt::format("  coordinates: {}\n", text_of(schedule.coordinates));
+  text += text_of(schedule.residency);
+  if (schedule.speculative_phase > 0)
+    text += fmt::format("  sums of phase {} computed speculatively, one phase early\n", schedule.speculative_phase);
+  if (!schedule.finalize_maps.empty()) text += "  the partial results are combined by a second launch:\n";
+  for (const LoopMap& loop_map : schedule.finalize_maps) text += "  " + text_of(loop_map);
   for (size_t a = 0; a < schedule.accesses.size(); ++a)
     text += fmt::format("  access {}: {}\n", a, print(schedule.accesses[a]));
   for (size_t v = 0; v < outline.workspace_stores.size(); ++v) {

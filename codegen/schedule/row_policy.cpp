@@ -27,6 +27,11 @@ uint32_t large_bytes(const KernelFacts& facts) {
   return bytes;
 }
 
+/// The numbers of a schedule of rows of which adjacent threads have adjacent elements.
+struct Along : RowsAlong, Residency {
+  uint32_t min_blocks = 0, speculative_phase = 0;
+};
+
 /// Whether rows are traversed only to reduce their columns: nothing is reduced along the rows.
 bool is_for_columns_alone(const KernelFacts& facts) {
   return facts.column_partial_bytes > 0 && facts.result_bytes == 0;
@@ -41,8 +46,10 @@ Lengths lengths_of(const KernelLayout& layout) {
   return {power * eighths / 8, power * (layout.fills_eighths ? eighths : eighths - 1) / 8};
 }
 
-uint64_t elements_of_step(const RowSchedule& rows, uint32_t lanes) {
-  return rows.has_blocked_accumulators ? rows.accumulators : uint64_t{rows.threads} * rows.cluster * lanes;
+uint64_t elements_of_step(const Schedule& schedule) {
+  const LoopMap& row = schedule.reduced();
+  if (schedule.residency.has_blocked_accumulators) return row.accumulators();
+  return uint64_t{row.count(Scope::Block)} * row.count(Scope::Cluster) * row.count(Scope::Vector);
 }
 
 bool is_contiguous_across_rows(const KernelFacts& facts) {
@@ -81,13 +88,20 @@ bool is_vector_across_rows(const AccessFacts& access, const KernelLayout& layout
 
 namespace {
 
-/// Whether an access allows a thread to handle `lanes` elements, or rows, at a time: a load or store that varies along
-/// the row must be able to access these elements as a vector. Other accesses always allow it.
-bool suits(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
-           uint32_t lanes) {
-  if (!access.varies_in_row || !is_element_wise(access)) return true;
-  if (rows.across) return access.along_rows != StrideClass::One || is_vector_across_rows(access, layout, lanes);
-  return access.inner == StrideClass::Zero ? facts.inner_multiple >= lanes : is_vector_in_row(access, facts, lanes);
+/// Whether a thread can handle `lanes` elements of a row at a time: as vectors, if they vary along the row.
+bool are_vectors_in_row(const KernelFacts& facts, uint32_t lanes) {
+  return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
+    if (!access.varies_in_row || !is_element_wise(access)) return true;
+    return access.inner == StrideClass::Zero ? facts.inner_multiple >= lanes : is_vector_in_row(access, facts, lanes);
+  });
+}
+
+/// Whether a thread can handle corresponding elements of `lanes` adjacent rows at a time.
+bool are_vectors_across_rows(const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
+  return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
+    return !access.varies_in_row || !is_element_wise(access) || access.along_rows != StrideClass::One ||
+           is_vector_across_rows(access, layout, lanes);
+  });
 }
 
 /// Whether there are few short rows, for which latency limits the kernel.
@@ -96,8 +110,8 @@ bool has_few_elements(const KernelLayout& layout) { return layout.rows_bits <= 1
 /// Whether vectors of unaligned rows can be shifted out of the aligned vectors around them: no element is stored, and
 /// no load must stay within its row. If there are few elements, single loads are faster (docs/performance.md:
 /// few-elements-load-singly).
-bool can_shift(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows, uint32_t lanes) {
-  if (rows.across || rows.column_chunks > 0 || layout.reduced_axes != 1 || has_few_elements(layout) ||
+bool can_shift(const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
+  if (facts.column_partial_bytes > 0 || layout.reduced_axes != 1 || has_few_elements(layout) ||
       facts.never_reads_past_end)
     return false;
   return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
@@ -109,65 +123,81 @@ bool can_shift(const KernelFacts& facts, const KernelLayout& layout, const RowSc
   });
 }
 
-}  // namespace
-
-uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows) {
-  if (!rows.across && layout.reduced_axes == 0) return 1;
+/// The elements of the widest vector of all accesses that vary along a row.
+uint32_t elements_of_vector(const KernelFacts& facts) {
   uint32_t widest = 0;
   for (const AccessFacts& access : facts.accesses)
     if (access.varies_in_row && is_element_wise(access)) widest = std::max(widest, access.bytes);
-  if (widest == 0) return 1;
-  uint32_t lanes = kVectorBytes / widest;
-  if (rows.column_chunks > 0 && !is_for_columns_alone(facts)) lanes = std::min(lanes, kColumnPartialLanes);
-  // Few rows are distributed over all threads of a warp.
-  lanes = rows.across ? std::min(lanes, std::max(1u, (1u << layout.rows_bits) / kWarp))
-                      : std::min(lanes, rows.accumulators / rows.chunks);
-  const bool all_suit = std::ranges::all_of(
-      facts.accesses, [&](const AccessFacts& access) { return suits(access, facts, layout, rows, lanes); });
-  return all_suit || can_shift(facts, layout, rows, lanes) ? lanes : 1;
+  return widest == 0 ? 1 : kVectorBytes / widest;
 }
 
-bool cuda_vectors_may_cross_rows(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
-                                 uint32_t lanes) {
-  return lanes > 1 && std::ranges::any_of(facts.accesses, [&](const AccessFacts& access) {
-           return !suits(access, facts, layout, rows, lanes);
-         });
+/// The adjacent elements of a row, or of a chunk with this number of accumulators, that a thread handles at a time.
+uint32_t lanes_along(const KernelFacts& facts, const KernelLayout& layout, uint32_t accumulators) {
+  if (layout.reduced_axes == 0) return 1;
+  uint32_t lanes = std::min(elements_of_vector(facts), accumulators);
+  if (facts.column_partial_bytes > 0 && !is_for_columns_alone(facts)) lanes = std::min(lanes, kColumnPartialLanes);
+  return are_vectors_in_row(facts, lanes) || can_shift(facts, layout, lanes) ? lanes : 1;
 }
+
+/// The adjacent rows that a thread handles at a time. Few rows are distributed over all threads of a warp.
+uint32_t lanes_across(const KernelFacts& facts, const KernelLayout& layout) {
+  const uint32_t lanes = std::min(elements_of_vector(facts), std::max(1u, (1u << layout.rows_bits) / kWarp));
+  return are_vectors_across_rows(facts, layout, lanes) ? lanes : 1;
+}
+
+}  // namespace
 
 bool can_be_batched(const AccessFacts& access, uint32_t rows) {
   return is_element_wise(access) && access.varies_in_row && !access.is_masked && access.is_linear &&
          access.alignment >= kVectorBytes && rows * access.bytes % kVectorBytes == 0;
 }
 
-uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_several_phases) {
-  if (rows.across) return kWarp * lanes;
+namespace {
+
+uint32_t rows_of_block(const Along& rows, bool has_several_phases) {
   if (rows.batch > 0) return kBatches * rows.batch;
   return rows.threads >= 64 ? 1 : (has_several_phases || rows.column_chunks > 0 ? 128 : 256) / rows.threads;
 }
 
-namespace {
+/// The schedule with these numbers.
+Schedule schedule_of(const Along& rows, const KernelFacts& facts, const KernelLayout& layout) {
+  Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
+  if (rows.chunks > 1) schedule.finalize_maps = finalize_maps_along(rows.chunks, layout.rank, layout.reduced_axes);
+  schedule.has_partial_vectors = rows.lanes > 1 && !are_vectors_in_row(facts, rows.lanes);
+  schedule.residency = rows;
+  schedule.min_blocks = rows.min_blocks;
+  schedule.speculative_phase = rows.speculative_phase;
+  return schedule;
+}
 
-// A row, or a chunk of it, has 8 threads, or 32 if there are several phases. A thread has four accumulators at a time
-// (`group_accumulators`), so in a chunk of 256 accumulators it handles eight such groups one after the other
-// (docs/performance.md: column-sums).
-RowSchedule cuda_columns(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout,
-                         bool has_several_phases) {
-  constexpr uint32_t kAccumulatorsOfChunk = 256, kMaxChunks = 1024, kEnough = 4, kSharedBytes = 40 << 10;
-  rows.group_accumulators = std::min(rows.accumulators, 4u);
-  rows.threads = std::min(rows.accumulators / rows.group_accumulators, has_several_phases ? 32u : 8u);
-  // The results of all threads for a block's rows are in shared memory.
-  const uint32_t result_bytes = kWarp * cuda_row_lanes(facts, layout, rows) * facts.result_bytes;
-  while (rows.threads > 1 && rows.threads * result_bytes > kSharedBytes) rows.threads /= 2;
-  if (has_several_phases) return rows;
-  // Few rows are split into more chunks.
+/// The number of chunks of a row of which adjacent threads have corresponding elements. Few rows are split into more
+/// chunks.
+uint32_t chunks_across(const RowsAcross& rows, const KernelLayout& layout) {
+  constexpr uint32_t kAccumulatorsOfChunk = 256, kMaxChunks = 1024, kEnough = 4;
   const uint64_t target_count = uint64_t{rows.accumulators / kAccumulatorsOfChunk}
                                 << (kManyRowsBits - layout.rows_bits);
-  const uint64_t max_count = std::min(rows.accumulators / (rows.threads * rows.group_accumulators), kMaxChunks);
+  const uint64_t max_count = std::min(rows.accumulators / (rows.threads * rows.group), kMaxChunks);
   const auto chunks = static_cast<uint32_t>(std::min(target_count, max_count));
-  if (chunks < kEnough) return rows;
-  rows.is_split = true;
-  rows.chunks = chunks;
-  return rows;
+  return chunks < kEnough ? 1 : chunks;
+}
+
+// A row, or a chunk of it, has 8 threads, or 32 if there are several phases. A thread has a group of four accumulators
+// at a time, so in a chunk of 256 accumulators it handles eight groups one after the other (docs/performance.md:
+// column-sums).
+Schedule rows_across(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
+  constexpr uint32_t kSharedBytes = 40 << 10;
+  RowsAcross rows{.accumulators = cuda_accumulators(layout.length_bits, facts.loads)};
+  rows.lanes = lanes_across(facts, layout);
+  rows.group = std::min(rows.accumulators, 4u);
+  rows.threads = std::min(rows.accumulators / rows.group, has_several_phases ? 32u : 8u);
+  // The results of all threads for a block's rows are in shared memory.
+  const uint32_t result_bytes = kWarp * rows.lanes * facts.result_bytes;
+  while (rows.threads > 1 && rows.threads * result_bytes > kSharedBytes) rows.threads /= 2;
+  if (!has_several_phases) rows.chunks = chunks_across(rows, layout);
+  Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
+  if (rows.chunks > 1)
+    schedule.finalize_maps = finalize_maps_across(rows.chunks, rows.group, layout.rank, layout.reduced_axes);
+  return schedule;
 }
 
 }  // namespace
@@ -191,7 +221,7 @@ RowBytes row_bytes(const KernelFacts& facts) {
 
 // Registers hold the row, with enough left for two blocks of 512 threads per multiprocessor. Two such blocks are faster
 // than one block with half of the row in shared memory (docs/performance.md: rows-in-registers).
-bool keep_single_elements(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t bytes) {
+bool keep_single_elements(Along& rows, const KernelFacts& facts, uint64_t length, uint32_t bytes) {
   constexpr uint32_t kSteps = 32, kThreads = 512, kBytes = 4;
   if (bytes > kBytes || length <= kSteps * kThreads) return false;
   const uint32_t threads = length <= uint64_t{facts.cluster_blocks} * kSteps * kThreads ? kThreads : 2 * kThreads;
@@ -205,20 +235,19 @@ bool keep_single_elements(RowSchedule& rows, const KernelFacts& facts, uint64_t 
 // Half of the row is in registers, half in shared memory. A multiprocessor has one block of 1024 threads, or two of
 // 512; longer rows are distributed over a cluster. Widened 16-bit floats take registers, too, so fewer elements are
 // kept in registers (docs/performance.md: rows-in-shared-memory).
-bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes,
-                           uint32_t bytes) {
+bool keep_in_shared_memory(Along& rows, const KernelFacts& facts, uint64_t length, uint32_t bytes) {
   constexpr uint32_t kLongRow = 64 << 10, kBytesOfBlock = 128 << 10, kLongestRow = 256 << 10;
   constexpr uint32_t kExchangeBytes = 8 << 10;  // for results that threads exchange
   constexpr uint32_t kVectorsOf16Bit = 4;
   const uint64_t row = length * bytes;
-  const bool is_16_bit = lanes == k16BitLanes;
-  if (lanes * bytes < kWordBytes || row <= (is_16_bit ? kLongRow / 2 : kLongRow)) return false;
+  const bool is_16_bit = rows.lanes == k16BitLanes;
+  if (rows.lanes * bytes < kWordBytes || row <= (is_16_bit ? kLongRow / 2 : kLongRow)) return false;
   if (row > std::max(facts.cluster_blocks * kBytesOfBlock, kLongestRow)) return false;
   const uint32_t blocks = row > kLongestRow ? static_cast<uint32_t>(row / kBytesOfBlock) : 1;
   const uint32_t threads = std::min(rows.threads, row > kBytesOfBlock && blocks == 1 ? 1024u : 512u);
-  const auto steps = static_cast<uint32_t>(length / (threads * blocks * lanes));
+  const auto steps = static_cast<uint32_t>(length / (threads * blocks * rows.lanes));
   const uint32_t shared = is_16_bit ? std::max(steps / 2, steps - std::min(steps, kVectorsOf16Bit)) : steps / 2;
-  if (shared * threads * lanes * bytes + kExchangeBytes > facts.shared_bytes) return false;
+  if (shared * threads * rows.lanes * bytes + kExchangeBytes > facts.shared_bytes) return false;
   rows.threads = threads, rows.cluster = blocks, rows.steps = steps, rows.shared_steps = shared;
   rows.min_blocks = 1024 / threads;
   return true;
@@ -226,7 +255,7 @@ bool keep_in_shared_memory(RowSchedule& rows, const KernelFacts& facts, uint64_t
 
 // Heavy kernels use smaller blocks, of which more fit (docs/performance.md: more-blocks-for-heavy-rows). Accesses that
 // do not vary along the innermost axis are not cached, but loaded at each use.
-bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t length, uint32_t lanes) {
+bool keep_in_more_blocks(Along& rows, const KernelFacts& facts, uint64_t length) {
   constexpr uint32_t kThreads = 256, kBlocks = 4, kWords = 32;
   const auto varies_innermost = [](const AccessFacts& access) {
     return access.kind == Kind::Load && access.varies_in_row && access.inner != StrideClass::Zero;
@@ -236,7 +265,7 @@ bool keep_in_more_blocks(RowSchedule& rows, const KernelFacts& facts, uint64_t l
       std::ranges::count_if(facts.accesses, varies_innermost) != 1 || !std::ranges::all_of(facts.accesses, word))
     return false;
   rows.threads = kThreads, rows.min_blocks = kBlocks;
-  rows.steps = static_cast<uint32_t>(length / (kThreads * lanes));
+  rows.steps = static_cast<uint32_t>(length / (kThreads * rows.lanes));
   return true;
 }
 
@@ -253,33 +282,32 @@ uint32_t row_threads(const KernelLayout& layout, uint32_t accumulators, uint32_t
   return std::max(1u, accumulators / std::max(lanes, has_groups ? 2u : kFew));
 }
 
-/// The schedule of rows that several phases traverse: they are loaded once if a block, or a cluster, can hold a row.
-/// 16-bit floats have four vectors per thread (docs/performance.md: vectors-per-thread-16-bit).
-RowSchedule cached_rows(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
+/// Rows that several phases traverse are loaded once if a block, or a cluster, can hold a row. 16-bit floats have four
+/// vectors per thread (docs/performance.md: vectors-per-thread-16-bit).
+void cache_rows(Along& rows, const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kRegisterBytes = 128 << 10, kMostBytes = 256, kVectors = 4, kHeavy = 60;
   const auto [bytes, loads] = row_bytes(facts);
   const uint64_t length = uint64_t{1} << layout.length_bits;
   rows.threads = std::min(rows.threads, layout.length_bits <= 14 ? 512u : 1024u);
-  if (lanes == k16BitLanes && length >= 2 * kVectors * lanes)
-    rows.threads = std::min(rows.threads, static_cast<uint32_t>(length / (kVectors * lanes)));
-  if (loads == 1 && lanes == 1 && keep_single_elements(rows, facts, length, bytes)) return rows;
-  if (loads == 1 && keep_in_shared_memory(rows, facts, length, lanes, bytes)) return rows;
-  if (facts.cost >= kHeavy && keep_in_more_blocks(rows, facts, length, lanes)) return rows;
+  if (rows.lanes == k16BitLanes && length >= 2 * kVectors * rows.lanes)
+    rows.threads = std::min(rows.threads, static_cast<uint32_t>(length / (kVectors * rows.lanes)));
+  if (loads == 1 && rows.lanes == 1 && keep_single_elements(rows, facts, length, bytes)) return;
+  if (loads == 1 && keep_in_shared_memory(rows, facts, length, bytes)) return;
+  if (facts.cost >= kHeavy && keep_in_more_blocks(rows, facts, length)) return;
   // Half of the registers that each thread can have at this block size.
   const uint64_t elements = length / rows.threads, available = kRegisterBytes / rows.threads;
   if (elements * bytes <= std::min<uint64_t>(available, kMostBytes))
-    rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
-  return rows;
+    rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / rows.lanes));
 }
 
 // A thread processes one run of its accumulators at a time (blocked accumulators): the run's four vectors are loaded at
 // once, and few registers are live, so that many blocks fit on a multiprocessor (docs/performance.md:
 // blocked-accumulators).
-void use_blocked_accumulators(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
+void use_blocked_accumulators(Along& rows, const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kSteps = 4, kThreads = 1536;  // of a multiprocessor, with 40 registers each
   constexpr uint32_t kSharedBytes = 40 << 10;      // for the results of runs
   const uint64_t steps = (uint64_t{1} << layout.length_bits) / rows.accumulators;
-  if (steps > kSteps || rows.accumulators / lanes * facts.ordered_bytes > kSharedBytes) return;
+  if (steps > kSteps || rows.accumulators / rows.lanes * facts.ordered_bytes > kSharedBytes) return;
   rows.has_blocked_accumulators = true;
   rows.steps = static_cast<uint32_t>(steps);
   rows.min_blocks = kThreads / rows.threads;
@@ -312,10 +340,10 @@ uint32_t chunks_of_row(const KernelFacts& facts, const KernelLayout& layout, uin
 
 // A short row that may be unaligned is not a sequence of vectors, but a warp's rows together are. With fewer threads
 // per row fewer values are exchanged, up to 28 elements per thread (docs/performance.md: short-unaligned-rows).
-void use_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
+void use_batches(Along& rows, const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kShortBits = 7, kElements = 28, kMostElements = 32;
   constexpr uint32_t kSharedBytes = 28 << 10, kMostSharedBytes = 48 << 10;
-  if (lanes > 1 || rows.is_split || rows.speculative_phase > 0 || layout.length_bits > kShortBits ||
+  if (rows.lanes > 1 || rows.chunks > 1 || rows.speculative_phase > 0 || layout.length_bits > kShortBits ||
       layout.has_empty_rows)
     return;
   if (layout.rows_bits < kManyRowsBits) return;
@@ -353,47 +381,41 @@ void use_batches(RowSchedule& rows, const KernelFacts& facts, const KernelLayout
 /// Without length_eighths, a row is only known to fill more than half of its steps. Fewer steps need fewer registers,
 /// and unguarded steps are faster. With steps in shared memory, too many unguarded steps would keep so many loads in
 /// flight that registers spill (docs/performance.md: exact-step-count).
-void fit_steps(RowSchedule& rows, const KernelLayout& layout, uint32_t lanes) {
+void fit_steps(Along& rows, const KernelLayout& layout) {
   if (rows.steps < 2 && rows.column_chunks == 0) return;
   const auto [most, least] = lengths_of(layout);
-  const uint64_t step = elements_of_step(rows, lanes);
+  const uint64_t step = rows.has_blocked_accumulators ? rows.accumulators : rows.threads * rows.cluster * rows.lanes;
   const uint32_t in_registers = rows.steps - rows.shared_steps;
   rows.steps = static_cast<uint32_t>((most + step - 1) / step);
   rows.shared_steps = rows.steps - std::min(rows.steps, in_registers);
   rows.unguarded_steps = static_cast<uint32_t>(least / step);
-  if (rows.shared_steps > 0) rows.unguarded_steps = lanes > 1 ? std::min(rows.unguarded_steps, rows.steps / 2) : 0;
+  if (rows.shared_steps > 0) rows.unguarded_steps = rows.lanes > 1 ? std::min(rows.unguarded_steps, rows.steps / 2) : 0;
 }
 
 // With fused column partials, a thread keeps its elements of a row, and an accumulator for each of their columns.
 // Blocks are limited so that registers suffice, and the next row is prefetched if registers are left. If nothing is
 // reduced along the rows, vectors of 16 bytes are faster (docs/performance.md: fused-column-partials).
-RowSchedule rows_with_column_partials(RowSchedule rows, const KernelFacts& facts, const KernelLayout& layout) {
+Schedule rows_with_column_partials(const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kRegisters = 1 << 16, kFewBytes = 192, kManyBytes = 512, kHeavy = 60;
   const uint64_t length = uint64_t{1} << layout.length_bits;
+  Along rows;
+  rows.accumulators = cuda_accumulators(layout.length_bits, facts.loads);
   rows.column_chunks = layout.column_chunks;
   rows.threads = std::max(1u, rows.accumulators / kColumnPartialLanes);
+  rows.lanes = lanes_along(facts, layout, rows.accumulators);
   if (is_for_columns_alone(facts)) rows.threads = static_cast<uint32_t>(std::clamp<uint64_t>(length / 8, 1, 512));
-  const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
-  if (is_for_columns_alone(facts)) rows.accumulators = rows.threads * lanes;
-  rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, length / (rows.threads * lanes)));
-  const uint32_t threads = cuda_rows_of_block(rows, lanes, true) * rows.threads;
-  const uint32_t bytes = 2 * large_bytes(facts) + facts.column_partial_bytes, thread_bytes = rows.steps * lanes * bytes;
+  if (is_for_columns_alone(facts)) rows.accumulators = rows.threads * rows.lanes;
+  rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, length / (rows.threads * rows.lanes)));
+  rows.block_rows = rows_of_block(rows, true);
+  const uint32_t threads = rows.block_rows * rows.threads, bytes = 2 * large_bytes(facts) + facts.column_partial_bytes,
+                 thread_bytes = rows.steps * rows.lanes * bytes;
   const uint32_t registers = thread_bytes > kManyBytes                          ? 255
                              : thread_bytes > kFewBytes || facts.cost >= kHeavy ? 128
                                                                                 : 64;
   rows.min_blocks = std::max(1u, kRegisters / (registers * threads));
   rows.prefetches = facts.phases != 2 && large_bytes(facts) > 0 && bytes <= kColumnPartialBytes;
-  fit_steps(rows, layout, lanes);
-  return rows;
-}
-
-/// The schedule of a kernel that combines the fused column partials of another kernel.
-RowSchedule finalized_columns(RowSchedule rows, const KernelLayout& layout) {
-  rows.across = true;
-  rows.is_split = true;
-  rows.chunks = layout.column_chunks;
-  rows.group_accumulators = 4;
-  return rows;
+  fit_steps(rows, layout);
+  return schedule_of(rows, facts, layout);
 }
 
 }  // namespace
@@ -416,60 +438,70 @@ uint32_t cuda_shared_bytes(uint32_t architecture) {
 
 uint32_t cuda_cluster_blocks(uint32_t architecture) { return architecture >= 90 ? 8 : 1; }
 
-RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
-  const uint32_t length_bits = layout.length_bits;
-  RowSchedule rows;
-  rows.accumulators = cuda_accumulators(length_bits, facts.loads);
-  if (facts.column_partial_bytes > 0) return rows_with_column_partials(rows, facts, layout);
-  if (facts.finalizes_partials) return finalized_columns(rows, layout);
-  rows.across = is_contiguous_across_rows(facts);
-  if (rows.across) return cuda_columns(rows, facts, layout, has_several_phases);
+namespace {
+
+/// The schedule of rows of which adjacent threads have adjacent elements.
+Schedule rows_along(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
+  Along rows;
+  rows.accumulators = cuda_accumulators(layout.length_bits, facts.loads);
   rows.speculative_phase = facts.speculative_phase;
   if (rows.speculative_phase > 0) has_several_phases = facts.phases > 2;
   if (!has_several_phases && rows.speculative_phase == 0) rows.chunks = chunks_of_row(facts, layout, rows.accumulators);
-  rows.is_split = rows.chunks > 1;
-  const uint32_t lanes = cuda_row_lanes(facts, layout, rows);
+  const uint32_t accumulators = rows.accumulators / rows.chunks;
+  rows.lanes = lanes_along(facts, layout, accumulators);
   // Access groups are loaded as vectors. A thread has the vectors of two elements in flight; the second element's may
   // be loaded in vain (docs/performance.md: groups-as-vectors).
   const bool in_groups = has_groups(facts);
-  rows.threads = rows.is_split && gathers(facts)
-                     ? rows.accumulators / rows.chunks / lanes
-                     : row_threads(layout, rows.accumulators / rows.chunks, lanes, in_groups, has_several_phases);
+  rows.threads = rows.chunks > 1 && gathers(facts)
+                     ? accumulators / rows.lanes
+                     : row_threads(layout, accumulators, rows.lanes, in_groups, has_several_phases);
   if (has_several_phases) {
-    rows = cached_rows(rows, facts, layout, lanes);
-    use_batches(rows, facts, layout, lanes);
-    fit_steps(rows, layout, lanes);
-    return rows;
+    cache_rows(rows, facts, layout);
+  } else {
+    rows.threads = std::min(rows.threads, in_groups ? 512u : layout.rows_bits <= kWaitedRowsBits ? 1024u : 256u);
+    const uint64_t elements = (uint64_t{1} << layout.length_bits) / rows.threads;
+    // If a thread has few elements, all are loaded at once (docs/performance.md: few-elements-at-once).
+    const uint32_t at_once = has_few_elements(layout) ? std::max(4 * rows.lanes, 16u) : 4 * rows.lanes;
+    if (rows.chunks == 1 && elements <= at_once)
+      rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / rows.lanes));
+    if (rows.speculative_phase > 0 && elements > at_once && rows.lanes > 1 && !in_groups)
+      use_blocked_accumulators(rows, facts, layout);
   }
-  rows.threads = std::min(rows.threads, in_groups ? 512u : layout.rows_bits <= kWaitedRowsBits ? 1024u : 256u);
-  const uint64_t elements = (uint64_t{1} << length_bits) / rows.threads;
-  // If a thread has few elements, all are loaded at once (docs/performance.md: few-elements-at-once).
-  const uint32_t at_once = has_few_elements(layout) ? std::max(4 * lanes, 16u) : 4 * lanes;
-  if (!rows.is_split && elements <= at_once)
-    rows.steps = static_cast<uint32_t>(std::max<uint64_t>(1, elements / lanes));
-  if (rows.speculative_phase > 0 && elements > at_once && lanes > 1 && !in_groups)
-    use_blocked_accumulators(rows, facts, layout, lanes);
-  use_batches(rows, facts, layout, lanes);
-  fit_steps(rows, layout, lanes);
-  return rows;
+  use_batches(rows, facts, layout);
+  fit_steps(rows, layout);
+  rows.block_rows = rows_of_block(rows, has_several_phases);
+  return schedule_of(rows, facts, layout);
+}
+
+}  // namespace
+
+Schedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
+  if (facts.column_partial_bytes > 0) return rows_with_column_partials(facts, layout);
+  if (facts.finalizes_partials)
+    return {.loop_maps = finalize_maps_across(layout.column_chunks, 4, layout.rank, layout.reduced_axes)};
+  if (is_contiguous_across_rows(facts)) return rows_across(facts, layout, has_several_phases);
+  return rows_along(facts, layout, has_several_phases);
 }
 
 // If a later phase is the first to need an operand, the operand is loaded while the first phase computes. With fused
 // column partials every operand is loaded once, if a thread has registers for it.
-bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const RowSchedule& rows, uint32_t lanes) {
+bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const Schedule& schedule) {
   constexpr uint32_t kBytes = 128;
-  if (rows.steps == 0 || rows.has_blocked_accumulators || rows.shared_steps > 0 || rows.batch > 0 ||
-      rows.speculative_phase > 0)
+  const Residency& residency = schedule.residency;
+  if (residency.steps == 0 || residency.has_blocked_accumulators || residency.shared_steps > 0 || residency.batch > 0 ||
+      schedule.speculative_phase > 0)
     return false;
   if (!is_large(access)) return false;
-  if (rows.column_chunks > 0) return large_bytes(facts) + facts.column_partial_bytes <= kColumnPartialBytes;
-  return access.phase > 0 && rows.steps * lanes * large_bytes(facts) <= kBytes;
+  if (facts.column_partial_bytes > 0) return large_bytes(facts) + facts.column_partial_bytes <= kColumnPartialBytes;
+  return access.phase > 0 && residency.steps * schedule.lanes() * large_bytes(facts) <= kBytes;
 }
 
-bool cuda_can_cache(const RowSchedule& rows, uint32_t lanes, uint32_t bytes) {
+bool cuda_can_cache(const Schedule& schedule, uint32_t bytes) {
   constexpr uint32_t kBytes = 128;
-  if (rows.column_chunks > 0) return bytes <= kWordBytes;  // most likely reuses the registers of an input
-  return rows.steps > 0 && !rows.has_blocked_accumulators && (rows.steps - rows.shared_steps) * lanes * bytes <= kBytes;
+  const Residency& residency = schedule.residency;
+  if (schedule.column_chunks() > 0) return bytes <= kWordBytes;  // most likely reuses the registers of an input
+  return residency.steps > 0 && !residency.has_blocked_accumulators &&
+         (residency.steps - residency.shared_steps) * schedule.lanes() * bytes <= kBytes;
 }
 
 }  // namespace ingot::codegen

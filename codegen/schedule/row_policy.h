@@ -18,10 +18,11 @@ bool is_contiguous_across_rows(const KernelFacts& facts);
 uint32_t cpu_accumulators(uint32_t length_bits);
 /// CPU: the number of elements of a chunk, for rows of at most 2^length_bits elements; 0: a row is one chunk.
 uint32_t cpu_chunk_length(uint32_t length_bits);
-/// CPU: how a kernel traverses its rows.
-RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
-/// CPU: the number of adjacent rows that are computed together.
-uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
+/// CPU: the loop maps of a kernel.
+LoopMaps cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
+/// CPU: the loop maps of rows with these numbers. `lanes`: the adjacent rows that are computed together; 1: the
+/// elements of a vector belong to one row. `is_split`: a unit has a chunk of a row.
+LoopMaps cpu_loop_maps(const KernelLayout& layout, uint32_t lanes, bool is_split);
 /// CPU: whether an access is copied to a buffer if adjacent rows are computed together.
 bool cpu_copies_to_buffer(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout);
 /// CPU: whether values that take `bytes` bytes per element are cached between phases, for all elements of the `lanes`
@@ -35,7 +36,7 @@ struct Lengths {
 Lengths lengths_of(const KernelLayout& layout);
 /// CUDA: the elements of a row that its threads cover in a step; with blocked accumulators, that all steps of the same
 /// number cover together.
-uint64_t elements_of_step(const RowSchedule& rows, uint32_t lanes);
+uint64_t elements_of_step(const Schedule& schedule);
 
 /// CUDA: the shared memory that a block may use; the architecture is 80 for sm_80.
 uint32_t cuda_shared_bytes(uint32_t architecture);
@@ -44,26 +45,18 @@ uint32_t cuda_cluster_blocks(uint32_t architecture);
 /// CUDA: the number of accumulators for rows of at most 2^length_bits elements; `loads`: the number of
 /// load accesses of the kernel.
 uint32_t cuda_accumulators(uint32_t length_bits, uint32_t loads);
-/// CUDA: how a kernel traverses its rows.
-RowSchedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
-/// CUDA: the adjacent elements that a thread handles at a time: elements of a row, or adjacent rows if `across`.
-uint32_t cuda_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows);
-/// CUDA: whether vectors of `lanes` elements are used although rows may be unaligned, and a vector may cross a row's
-/// end.
-bool cuda_vectors_may_cross_rows(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows,
-                                 uint32_t lanes);
+/// CUDA: the schedule of a kernel without its accesses and cached values: its loop maps, and how elements are cached.
+Schedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
 /// CUDA: whether an access can be made for `rows` adjacent rows together (`Batched`): they are contiguous in memory,
 /// and start and end at vector boundaries.
 bool can_be_batched(const AccessFacts& access, uint32_t rows);
-/// CUDA: the rows that a block computes at once.
-uint32_t cuda_rows_of_block(const RowSchedule& rows, uint32_t lanes, bool has_several_phases);
 /// CUDA: whether corresponding elements of `lanes` adjacent rows are an aligned vector.
 bool is_vector_across_rows(const AccessFacts& access, const KernelLayout& layout, uint32_t lanes);
 /// CUDA: whether a thread has registers for cached values that take `bytes` bytes per element.
-bool cuda_can_cache(const RowSchedule& rows, uint32_t lanes, uint32_t bytes);
+bool cuda_can_cache(const Schedule& schedule, uint32_t bytes);
 /// CUDA: whether an access of a register-cached row is loaded ahead of all phases, although a later phase is the first
 /// to need it.
-bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const RowSchedule& rows, uint32_t lanes);
+bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const Schedule& schedule);
 /// Whether `lanes` adjacent elements of a row are an aligned vector.
 bool is_vector_in_row(const AccessFacts& access, const KernelFacts& facts, uint32_t lanes);
 

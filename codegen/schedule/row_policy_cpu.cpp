@@ -72,25 +72,41 @@ bool should_be_transposed(const KernelFacts& facts, const KernelLayout& layout, 
 
 }  // namespace
 
-RowSchedule cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
-  constexpr uint32_t kEnoughRowsBits = 6;  // so many rows (log2) occupy all threads with one unit per row
-  RowSchedule rows;
-  rows.accumulators = cpu_accumulators(layout.length_bits);
-  rows.chunk_length = cpu_chunk_length(layout.length_bits);
-  // The bits of a row must not depend on its neighbours.
-  rows.across = !facts.depends_on_vector_width &&
-                (is_contiguous_across_rows(facts) || should_be_transposed(facts, layout, has_several_phases));
-  rows.is_split = rows.chunk_length != 0 && !has_several_phases && (rows.across || layout.rows_bits < kEnoughRowsBits);
-  return rows;
-}
+namespace {
 
 // The accumulators should stay in the L1 cache, or near it (docs/performance.md: cpu-columns-per-vector).
-uint32_t cpu_row_lanes(const KernelFacts& facts, const KernelLayout& layout, const RowSchedule& rows) {
+uint32_t lanes_across(const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kCacheBytes = 64 << 10;
-  if (!rows.across) return 1;
+  const uint32_t accumulators = cpu_accumulators(layout.length_bits);
   uint32_t lanes = 1u << std::clamp<uint32_t>(layout.rows_bits, 1, kCpuLaneBits);
-  while (lanes > 2 && rows.accumulators * lanes * facts.result_bytes > kCacheBytes) lanes /= 2;
+  while (lanes > 2 && accumulators * lanes * facts.result_bytes > kCacheBytes) lanes /= 2;
   return lanes;
+}
+
+}  // namespace
+
+LoopMaps cpu_loop_maps(const KernelLayout& layout, uint32_t lanes, bool is_split) {
+  const uint32_t accumulators = cpu_accumulators(layout.length_bits), chunk = cpu_chunk_length(layout.length_bits);
+  LoopMap kept{.first = 0, .axes = layout.rank - layout.reduced_axes, .loops = {{Scope::Grid}, {Scope::Serial}}};
+  LoopMap reduced{
+      .first = kept.axes,
+      .axes = layout.reduced_axes,
+      .loops = {{Scope::Fold, chunk / accumulators}, {lanes > 1 ? Scope::Serial : Scope::Vector, accumulators}},
+      .is_reduced = true};
+  if (chunk > 0) reduced.loops.insert(reduced.loops.begin(), {is_split ? Scope::Grid : Scope::Serial});
+  if (lanes == 1) return {std::move(kept), std::move(reduced)};
+  kept.loops[1] = {Scope::Vector, lanes};
+  return {std::move(reduced), std::move(kept)};
+}
+
+LoopMaps cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
+  constexpr uint32_t kEnoughRowsBits = 6;  // so many rows (log2) occupy all threads with one unit per row
+  // The bits of a row must not depend on its neighbours.
+  const bool is_across = !facts.depends_on_vector_width &&
+                         (is_contiguous_across_rows(facts) || should_be_transposed(facts, layout, has_several_phases));
+  const bool is_split = cpu_chunk_length(layout.length_bits) != 0 && !has_several_phases &&
+                        (is_across || layout.rows_bits < kEnoughRowsBits);
+  return cpu_loop_maps(layout, is_across ? lanes_across(facts, layout) : 1, is_split);
 }
 
 // A single row may use up to 1 MiB, about the L2 cache (docs/performance.md: cpu-cached-rows).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/schedule/allowed.h"
 #include "codegen/schedule/cost.h"
 #include "codegen/schedule/policy.h"
 #include "codegen/schedule/reduction_schedule.h"
@@ -110,10 +111,9 @@ KernelFacts with_regions(KernelFacts facts, const ir::Graph& graph, const Kernel
 /// are interleaved.
 LoopMap loop_map_of(Preset preset, uint32_t rank, Steps steps, uint32_t lanes) {
   LoopMap loop_map{0, rank, {{Scope::Grid}, {Scope::Block, steps.threads}}};
-  if (steps.count > 1) loop_map.steps.insert(loop_map.steps.begin() + 1, {Scope::Serial, steps.count});
-  if (lanes == 1) return loop_map;
-  const auto position = preset == Preset::Interleaved ? loop_map.steps.end() - 1 : loop_map.steps.end();
-  loop_map.steps.insert(position, {Scope::Vector, lanes});
+  std::vector<MappedLoop>& loops = loop_map.loops;
+  if (steps.count > 1) loops.insert(loops.begin() + 1, {Scope::Serial, steps.count});
+  if (lanes > 1) loops.insert(preset == Preset::Interleaved ? loops.end() - 1 : loops.end(), {Scope::Vector, lanes});
   return loop_map;
 }
 
@@ -128,53 +128,49 @@ Coordinates coordinates_of(Preset preset, uint32_t rank) {
 /// A thread has `lanes` adjacent elements along the innermost axis, in several rows of the tile. Blocks are numbered in
 /// the order of the domain's axes, so that blocks that run at once write long contiguous ranges (docs/performance.md:
 /// tile-block-order).
-Schedule with_tile(Schedule schedule, uint32_t rank, uint32_t across, uint32_t side) {
-  schedule.tile_axis = across;
-  const uint32_t columns = side / schedule.lanes, rows = schedule.threads / columns;
-  for (uint32_t d = 0; d + 1 < rank; ++d) {
-    schedule.loop_maps.push_back({d, 1, {{Scope::Grid}}});
-    if (d == across)
-      schedule.loop_maps.back().steps = {{Scope::Grid}, {Scope::Vector, side / rows}, {Scope::Block, rows}};
-  }
-  schedule.loop_maps.push_back(
-      {rank - 1, 1, {{Scope::Grid}, {Scope::Block, columns}, {Scope::Vector, schedule.lanes}}});
-  schedule.coordinates = Coordinates::None;
-  return schedule;
+LoopMaps maps_of_tile(uint32_t rank, uint32_t across, uint32_t side, uint32_t threads, uint32_t lanes) {
+  const uint32_t columns = side / lanes, rows = threads / columns;
+  LoopMaps maps;
+  for (uint32_t d = 0; d + 1 < rank; ++d) maps.push_back({d, 1, {{Scope::Grid}}});
+  maps[across].loops = {{Scope::Grid}, {Scope::Vector, side / rows}, {Scope::Block, rows}};
+  maps.push_back({rank - 1, 1, {{Scope::Grid}, {Scope::Block, columns}, {Scope::Vector, lanes}}});
+  return maps;
 }
 
 /// The loop maps of the preset RowByRow: one for the rows, and one for a row's elements, of which each block has a
 /// part.
-Schedule with_rows(Schedule schedule, uint32_t rank, Steps steps) {
-  LoopMap row{rank - 1, 1, {{Scope::Grid}, {Scope::Block, steps.threads}, {Scope::Vector, schedule.lanes}}};
-  if (steps.count > 1) row.steps.insert(row.steps.begin() + 1, {Scope::Serial, steps.count});
-  schedule.loop_maps = {{0, rank - 1, {{Scope::Grid}}}, std::move(row)};
-  return schedule;
+LoopMaps maps_of_rows(uint32_t rank, Steps steps, uint32_t lanes) {
+  LoopMap row{rank - 1, 1, {{Scope::Grid}, {Scope::Block, steps.threads}, {Scope::Vector, lanes}}};
+  if (steps.count > 1) row.loops.insert(row.loops.begin() + 1, {Scope::Serial, steps.count});
+  return {{0, rank - 1, {{Scope::Grid}}}, std::move(row)};
 }
 
 Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const KernelFacts& facts, Preset preset,
                  uint32_t lanes, Steps steps) {
   Schedule schedule;
   schedule.index_bits = layout.index_bits;
-  schedule.lanes = preset == Preset::Single ? 1 : lanes;
+  if (preset == Preset::Single) lanes = 1;
   for (uint32_t a = 0; a < facts.accesses.size(); ++a) {
-    AccessSchedule access{how_for(facts.accesses[a], facts, preset, schedule.lanes)};
+    AccessSchedule access{how_for(facts.accesses[a], facts, preset, lanes)};
     if (access.how == How::Grouped && layout.accesses[a].leader == a)
       access.group_vectors = group_vectors_of(outline, layout, a);
     access.is_masked = facts.accesses[a].is_masked;
-    access.is_hoisted = schedule.lanes > 1 && should_hoist(facts.accesses[a], access.group_vectors, schedule.lanes);
+    access.is_hoisted = lanes > 1 && should_hoist(facts.accesses[a], access.group_vectors, lanes);
     schedule.accesses.push_back(std::move(access));
   }
   if (layout.rank == 0) return schedule;
-  schedule.threads = steps.threads;
-  if (preset == Preset::Tile)
-    return with_tile(std::move(schedule), layout.rank, axis_across(facts), tile_size_for(facts).side);
+  if (preset == Preset::Tile) {
+    schedule.tile_axis = axis_across(facts);
+    schedule.loop_maps = maps_of_tile(layout.rank, schedule.tile_axis, tile_size_for(facts).side, steps.threads, lanes);
+    return schedule;
+  }
   schedule.uses_quotient_of = uses_quotient_of(facts);
   if (preset == Preset::RowByRow)
-    schedule = with_rows(std::move(schedule), layout.rank, steps);
+    schedule.loop_maps = maps_of_rows(layout.rank, steps, lanes);
   else
-    schedule.loop_maps.push_back(loop_map_of(preset, layout.rank, steps, schedule.lanes));
+    schedule.loop_maps = {loop_map_of(preset, layout.rank, steps, lanes)};
   schedule.coordinates = coordinates_of(preset, layout.rank);
-  schedule.has_partial_vectors = schedule.lanes > 1 && schedule.coordinates != Coordinates::Thread;
+  schedule.has_partial_vectors = lanes > 1 && schedule.coordinates != Coordinates::Thread;
   return schedule;
 }
 
@@ -228,7 +224,7 @@ Schedule widened(Schedule schedule, const KernelFacts& facts) {
     is_any_widened |= schedule.accesses[a].is_widened =
         !schedule.accesses[a].is_masked && is_widened(facts.accesses[a], schedule.accesses[a].how);
   if (is_any_widened && !schedule.joins_short_rows())
-    schedule.loop_maps.back().steps = {{Scope::Grid}, {Scope::Serial}, {Scope::Vector, kCpuConversionBlock}};
+    schedule.loop_maps.back().loops = {{Scope::Grid}, {Scope::Serial}, {Scope::Vector, kCpuConversionBlock}};
   return schedule;
 }
 
@@ -270,11 +266,23 @@ std::vector<Schedule> allowed_on_cuda(const KernelOutline& outline, const Kernel
   return all;
 }
 
-/// The properties of a kernel, and its lazy `where`s.
-struct KernelProperties {
-  KernelFacts facts;
-  std::vector<ir::NodeId> wheres;
-};
+}  // namespace
+
+bool Schedule::is_split() const {
+  return std::ranges::any_of(reduced().loops,
+                             [](const MappedLoop& loop) { return loop.scope == Scope::Grid && loop.count != 1; });
+}
+
+uint32_t Schedule::chunk_length() const {
+  const std::vector<MappedLoop>& loops = reduced().loops;
+  const auto fold = std::ranges::find(loops, Scope::Fold, &MappedLoop::scope);
+  return fold == loops.begin() || fold == loops.end() ? 0 : fold->count * reduced().accumulators();
+}
+
+uint32_t Schedule::column_chunks() const {
+  const bool is_in_chunks = kept().loops.front().scope == Scope::Serial;
+  return is_in_chunks ? kept().count(Scope::Grid) * kept().count(Scope::Block) : 0;
+}
 
 KernelProperties properties_of(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                                const Target& target, Lazy lazy) {
@@ -284,46 +292,22 @@ KernelProperties properties_of(const ir::Graph& graph, const KernelOutline& outl
   return {std::move(facts), std::move(wheres)};
 }
 
-Schedule best_schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
-                       const KernelFacts& facts, const Target& target) {
-  if (outline.reduces()) return reduction_schedule(graph, outline, layout, facts, target);
-  return target.cuda() ? best_on_cuda(outline, layout, facts) : allowed_on_cpu(outline, layout, facts).back();
-}
-
-std::vector<Schedule> allowed(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
-                              const KernelFacts& facts, const Target& target) {
-  if (outline.reduces()) return allowed_reduction_schedules(graph, outline, layout, facts, target);
+std::vector<Schedule> allowed_pointwise_schedules(const KernelOutline& outline, const KernelLayout& layout,
+                                                  const KernelFacts& facts, const Target& target) {
   return target.cuda() ? allowed_on_cuda(outline, layout, facts) : allowed_on_cpu(outline, layout, facts);
 }
-
-}  // namespace
 
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& full_layout,
                   const Target& target, const Options& options) {
   const KernelLayout layout = relevant_to(target, full_layout);
   const KernelProperties properties = properties_of(graph, outline, layout, target, options.lazy);
-  Schedule best = best_schedule(graph, outline, layout, properties.facts, target);
+  Schedule best = outline.reduces() ? reduction_schedule({graph, outline, layout, properties.facts, target})
+                  : target.cuda()   ? best_on_cuda(outline, layout, properties.facts)
+                                    : allowed_on_cpu(outline, layout, properties.facts).back();
   best.lazy = properties.wheres;
   if (options.fast_math)
     best.uses_quotient_of = false;  // with fast math, the processor's approximate division is shorter
   return best;
-}
-
-std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
-                                        const KernelLayout& full_layout, const Target& target) {
-  const KernelLayout layout = relevant_to(target, full_layout);
-  std::vector<Schedule> all;
-  std::vector<std::vector<ir::NodeId>> seen;  // the lazy `where`s of the schedules so far
-  for (const Lazy lazy : {Lazy::Never, Lazy::Always, Lazy::Auto}) {
-    const KernelProperties properties = properties_of(graph, outline, layout, target, lazy);
-    if (std::ranges::find(seen, properties.wheres) != seen.end()) continue;
-    seen.push_back(properties.wheres);
-    for (Schedule& schedule : allowed(graph, outline, layout, properties.facts, target)) {
-      schedule.lazy = properties.wheres;
-      all.push_back(std::move(schedule));
-    }
-  }
-  return all;
 }
 
 }  // namespace ingot::codegen

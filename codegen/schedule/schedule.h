@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/schedule/loop_map.h"
 #include "codegen/shape/layout.h"
 #include "codegen/target/target.h"
 #include "ir/graph.h"
@@ -14,32 +15,6 @@
 // target. Later stages decide nothing about speed. All schedules that a layout allows give the same bits.
 
 namespace ingot::codegen {
-
-/// The level that executes a part of an axis.
-enum class Scope : uint8_t {
-  Grid,    ///< blocks; on the CPU, ranges for the threads of the pool
-  Block,   ///< the threads of a block
-  Vector,  ///< one thread, unrolled; on the CPU, a vectorised loop
-  Serial,  ///< one thread, a loop
-};
-
-/// One loop of a loop map: `count` iterations, each of which covers all inner loops of the map. 0: enough to cover the
-/// extent. The generated source need not have a loop statement for it.
-struct MappedLoop {
-  Scope scope;
-  uint32_t count = 0;
-  bool operator==(const MappedLoop&) const = default;
-};
-
-/// A loop map: the loop nest (`steps`, outermost first) that iterates over a merged axis, with the level that executes
-/// each loop. The merged axis consists of `axes` adjacent axes from `first` on. For example
-///  grid · 256 block · 4 vector      a thread has four adjacent elements;
-///  grid · 4 vector · 256 block      a thread has four elements that are 256 apart (interleaved).
-struct LoopMap {
-  uint32_t first = 0, axes = 1;
-  std::vector<MappedLoop> steps;
-  bool operator==(const LoopMap&) const = default;
-};
 
 /// How a thread computes the coordinates of its elements along merged axes. Here, a row is a line of elements along the
 /// innermost axis. "By division": from a linear index, by division and remainder.
@@ -86,78 +61,75 @@ struct AccessSchedule {
   bool operator==(const AccessSchedule&) const = default;
 };
 
-/// How a kernel traverses its rows. A row's result depends on the number of accumulators and the chunk length alone.
-/// Both numbers follow from the row's length and, for very long rows, from the number of tensor loads per element.
-/// Element i belongs to accumulator i mod `accumulators` of its row, or of its chunk of the row. An accumulator takes
-/// its elements in order. Accumulators are combined as a binary tree, along the bits of their indices: lowest first on
-/// CUDA (adjacent ones first), highest first on the CPU (halves first). The chunks are then combined in the same way.
-struct RowSchedule {
-  uint32_t accumulators = 0;  ///< number of accumulators, a power of two; 0 if nothing is reduced
-  uint32_t chunk_length = 0;  ///< CPU: elements of a chunk; 0: a row is one chunk
-  bool is_split = false;  ///< chunks are distributed over units (CUDA blocks, or indices of the CPU's parallel_for),
-                          ///< and a second launch combines them
-  uint32_t chunks = 1;    ///< CUDA: chunks of a split row; the elements of a chunk are those of adjacent accumulators,
-                          ///< which one block has
-  uint32_t threads = 1;   ///< CUDA: threads per row, or per chunk, in a block; a power of two
-  uint32_t cluster = 1;   ///< CUDA: blocks per row, which exchange results as a cluster; a power of two
-  bool across = false;  ///< vectors have elements of adjacent rows instead of one row; on CUDA, so do adjacent threads
-  uint32_t group_accumulators = 0;  ///< CUDA, if `across`: adjacent accumulators that a thread has at a time; a power
-                                    ///< of two
-  uint32_t batch = 0;               ///< CUDA: rows that a warp copies through shared memory together; 0: none
-  uint32_t steps = 0;  ///< CUDA: vectors of a row per thread, which are register-cached; 0: elements are loaded again
-                       ///< in each phase
-  uint32_t unguarded_steps =
-      0;  ///< CUDA: the number of first steps that need no guard, because every thread has elements
-  uint32_t shared_steps =
-      0;                    ///< CUDA: the number of last steps whose elements are in shared memory instead of registers
-  uint32_t min_blocks = 0;  ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
-  uint32_t speculative_phase = 0;  ///< CUDA: the speculative phase: its sums are computed one phase early, and again
-                                   ///< for rows that take the other arm; 0: none
-  uint32_t column_chunks = 0;  ///< CUDA: the number of chunks of each column for fused column partials; row r belongs
-                               ///< to chunk r mod `column_chunks`; 0: there are no such partials
-  bool prefetches = false;     ///< CUDA: the next row is loaded while one is computed
+/// Where the elements of a row are between phases: what is not cached is loaded, or computed, again in each phase.
+struct Residency {
+  uint32_t steps = 0;            ///< CUDA: vectors of a row per thread, which are register-cached; 0: none
+  uint32_t unguarded_steps = 0;  ///< CUDA: the number of first steps that need no guard, because every thread has
+                                 ///< elements
+  uint32_t shared_steps = 0;  ///< CUDA: the number of last steps whose elements are in shared memory, not in registers
+  uint32_t batch = 0;         ///< CUDA: rows that a warp copies through shared memory together; 0: none
+  bool prefetches = false;    ///< CUDA: the next row is loaded while one is computed
   bool has_blocked_accumulators = false;  ///< CUDA: blocked accumulators: a thread processes its runs one after the
                                           ///< other, and loads the elements of one run in `steps` vectors
   std::vector<ir::NodeId> cached;         ///< the nodes whose values, one per element, are kept for later phases
-  bool operator==(const RowSchedule&) const = default;
+  bool operator==(const Residency&) const = default;
 };
 
 /// How a kernel is executed: all decisions about the speed of one kernel.
+///
+/// In a kernel that reduces, a row's result depends on the number of accumulators and, on the CPU, on the chunk length
+/// alone. Both numbers follow from the row's length and, for very long rows, from the number of tensor loads per
+/// element. Element i belongs to accumulator i mod `accumulators` of its row, or of its chunk of the row. An
+/// accumulator takes its elements in order. Accumulators are combined as a binary tree, along the bits of their
+/// indices: lowest first on CUDA (adjacent ones first), highest first on the CPU (halves first). The chunks are then
+/// combined in the same way.
 struct Schedule {
-  /// The loop maps of all axes, outermost first; the two axes of a CPU tile come last. Empty for a kernel of one
-  /// element. Blocks, and the threads of a block, are numbered with the last loop map varying fastest.
-  std::vector<LoopMap> loop_maps;
+  /// The two axes of a CPU tile come last. Empty for a kernel of one element. A kernel that reduces has two maps: of
+  /// the rows and of the elements of a row, either of which may have no axes.
+  LoopMaps loop_maps = {};
+  /// CUDA: the loop maps of the launch that combines the partial results of a row, if several blocks compute them; the
+  /// map of a row is over its partial results. Otherwise empty.
+  LoopMaps finalize_maps = {};
   Coordinates coordinates = Coordinates::None;
   bool has_partial_vectors = false;  ///< some elements of a thread's vector may be outside the domain or the row
   uint8_t index_bits = 32;           ///< the width of the integers in index arithmetic
   uint32_t tile_axis = 0;            ///< if is_tile(): the tile spans this axis and the innermost axis
-  uint32_t threads = 1;              ///< per block
-  uint32_t lanes = 1;                ///< elements per thread
   bool uses_quotient_of = false;     ///< CUDA: float32 is divided by the prelude's `quotient_of`
   uint32_t simd = 0;                 ///< CPU: elements of a vector; 0: the machine's widest vectors
   uint32_t weight = 1;  ///< CPU: the estimated time per element in 1/8 ns; sets the grain size of parallel_for
-  std::vector<AccessSchedule> accesses;  ///< one per access of the outline
-  RowSchedule rows = {};
-  std::vector<ir::NodeId> lazy;  ///< the `where`s that compute an arm only if it is selected, in the graph's order
+  std::vector<AccessSchedule> accesses = {};  ///< one per access of the outline
+  Residency residency = {};
+  uint32_t min_blocks = 0;            ///< CUDA: minimum of blocks per multiprocessor; 0: the compiler's choice
+  uint32_t speculative_phase = 0;     ///< CUDA: the speculative phase: its sums are computed one phase early, and again
+                                      ///< for rows that take the other arm; 0: none
+  std::vector<ir::NodeId> lazy = {};  ///< the `where`s that compute an arm only if it is selected, in the graph's order
   bool operator==(const Schedule&) const = default;
 
+  uint32_t threads() const { return threads_of(loop_maps); }
+  uint32_t lanes() const { return lanes_of(loop_maps); }
+  const LoopMap& kept() const { return kept_map(loop_maps); }
+  const LoopMap& reduced() const { return reduced_map(loop_maps); }
+  bool is_across() const { return are_across(loop_maps); }
+  /// Whether several blocks, or units, compute the partial results of a row.
+  bool is_split() const;
+  /// CPU: the elements of a chunk of a row; 0: a row is one chunk.
+  uint32_t chunk_length() const;
+  /// CUDA: the number of chunks of each column for fused column partials: row r belongs to chunk r mod this number.
+  /// 0: there are no such partials.
+  uint32_t column_chunks() const;
   /// Whether a block computes a square tile of the domain instead of a linear range.
   bool is_tile() const {
     return loop_maps.size() > 1 && std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0;
   }
   /// CPU: whether rows are so short that one loop computes several of them.
   bool joins_short_rows() const {
-    return threads == 1 && loop_maps.size() == 1 && loop_maps[0].axes > 1 && loop_maps[0].steps.back().count > 0;
+    return threads() == 1 && loop_maps.size() == 1 && loop_maps[0].axes > 1 && loop_maps[0].loops.back().count > 0;
   }
 };
 
 /// The schedule of a kernel. `graph` must be the graph from which the outline was made.
 Schedule schedule(const ir::Graph& graph, const KernelOutline& outline, const KernelLayout& layout,
                   const Target& target, const Options& options);
-/// All schedules that the layout allows, for tests: all give the same results.
-std::vector<Schedule> allowed_schedules(const ir::Graph& graph, const KernelOutline& outline,
-                                        const KernelLayout& layout, const Target& target);
-
 /// The text that `ingot emit --stage schedule` prints for an access.
 std::string print(const AccessSchedule& access);
 /// The text that `ingot emit --stage schedule` prints; `outline` is the outline of the same kernel.

@@ -11,8 +11,8 @@
 
 namespace ingot::codegen {
 
-/// The rule that the mapping of rows to threads breaks; nothing if it breaks none. A mapping is `rows` without the
-/// cached nodes, `lanes`, `has_partial_vectors`, `threads` and `index_bits` of the schedule.
+/// The rule that a schedule breaks by its loop maps, its residency without the cached nodes, or its other fields
+/// without the accesses; nothing if it breaks none.
 std::optional<std::string> broken_mapping_rule(const Schedule& schedule, const KernelFacts& facts,
                                                const KernelLayout& layout, const Target& target);
 

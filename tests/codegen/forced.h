@@ -14,6 +14,7 @@
 
 #include "codegen/kernel/build.h"
 #include "codegen/schedule/facts.h"
+#include "tests/codegen/allowed_schedules.h"
 #include "tests/codegen/execution.h"
 #include "tests/codegen/op_call.h"
 
@@ -101,25 +102,26 @@ struct ForcedKernel {
 
 /// The choices of a schedule, as numbers.
 inline std::vector<size_t> choices_of(const Schedule& schedule) {
-  const RowSchedule& rows = schedule.rows;
+  const Residency& residency = schedule.residency;
+  const LoopMap &kept = schedule.kept(), &reduced = schedule.reduced();
   const auto count = [&](const auto& holds) {
     return static_cast<size_t>(std::ranges::count_if(schedule.accesses, holds));
   };
-  return {rows.across,
-          schedule.lanes,
-          rows.threads,
-          schedule.threads / rows.threads,
-          rows.cluster,
-          rows.chunks + rows.is_split,
-          rows.group_accumulators,
-          rows.batch,
-          std::min(rows.steps, 3u),
-          std::min(rows.shared_steps, 3u),
-          rows.unguarded_steps > 0,
-          rows.speculative_phase,
-          rows.prefetches,
-          rows.has_blocked_accumulators,
-          rows.cached.size(),
+  return {schedule.is_across(),
+          schedule.lanes(),
+          reduced.count(Scope::Block),
+          kept.count(Scope::Block),
+          reduced.count(Scope::Cluster),
+          reduced.count(Scope::Grid) + schedule.is_split(),
+          schedule.is_across() ? reduced.count(Scope::Vector) : 0,
+          residency.batch,
+          std::min(residency.steps, 3u),
+          std::min(residency.shared_steps, 3u),
+          residency.unguarded_steps > 0,
+          schedule.speculative_phase,
+          residency.prefetches,
+          residency.has_blocked_accumulators,
+          residency.cached.size(),
           schedule.has_partial_vectors,
           schedule.index_bits,
           schedule.lazy.size(),

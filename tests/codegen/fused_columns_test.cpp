@@ -101,8 +101,8 @@ TEST(FusedColumns, ColumnResultsAreCorrect) {
   for (size_t c = 0; c < cases.size(); ++c) {
     const Prepared prepared = cases[c].prepared();
     const Schedule schedule = schedules(cases[c].graph, prepared.outline, prepared.layouts, kCuda, {})[0];
-    ASSERT_GT(schedule.rows.column_chunks, 0u);
-    prefetches.insert(schedule.rows.prefetches), lanes.insert(schedule.lanes);
+    ASSERT_GT(schedule.column_chunks(), 0u);
+    prefetches.insert(schedule.residency.prefetches), lanes.insert(schedule.lanes());
     const std::vector<Bytes> results = run(cases[c], kCuda, library, random);
     ASSERT_EQ(results.size(), 5u);
     const Expected expected = expected_of(cases[c].x);
@@ -211,7 +211,7 @@ TEST(FusedColumns, ReducesColumnsOfRowStatisticsAcross) {
   for (const Target& target : {kCuda, kCpu}) {
     const std::vector<Schedule> all = schedules(graph, prepared.outline, prepared.layouts, target, {});
     ASSERT_EQ(all.size(), 2u);
-    EXPECT_TRUE(all[1].rows.across);
+    EXPECT_TRUE(all[1].is_across());
   }
 }
 

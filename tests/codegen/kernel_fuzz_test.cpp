@@ -8,6 +8,7 @@
 
 #include "codegen/kernel/build.h"
 #include "tests/case_count.h"
+#include "tests/codegen/allowed_schedules.h"
 #include "tests/codegen/random_kernels.h"
 
 namespace ingot::codegen {

@@ -87,7 +87,7 @@ TEST(CpuRows, ChunksHaveSixteenElementsPerAccumulatorOrMoreInLongRows) {
 TEST(CpuRows, SplitsFewRows) {
   const auto splits = [](uint8_t length_bits, uint8_t rows_bits, bool has_several_phases = false) {
     const RowSetup rows({row_elements(4)}, length_bits, rows_bits);
-    return cpu_rows(rows.facts, rows.layout, has_several_phases).is_split;
+    return Schedule{.loop_maps = cpu_rows(rows.facts, rows.layout, has_several_phases)}.is_split();
   };
   EXPECT_TRUE(splits(20, 3));
   EXPECT_FALSE(splits(20, 6)) << "each row has a unit";
@@ -97,11 +97,11 @@ TEST(CpuRows, SplitsFewRows) {
 
 TEST(CpuRows, VectorisesAcrossAdjacentRows) {
   const RowSetup across({row_elements(4)}, 10, 6, true), along({row_elements(4)}, 10, 6);
-  EXPECT_TRUE(cpu_rows(across.facts, across.layout, false).across);
-  EXPECT_FALSE(cpu_rows(along.facts, along.layout, false).across);
+  EXPECT_TRUE(are_across(cpu_rows(across.facts, across.layout, false)));
+  EXPECT_FALSE(are_across(cpu_rows(along.facts, along.layout, false)));
   RowSetup with_functions = across;
   with_functions.facts.depends_on_vector_width = true;
-  EXPECT_FALSE(cpu_rows(with_functions.facts, with_functions.layout, false).across)
+  EXPECT_FALSE(are_across(cpu_rows(with_functions.facts, with_functions.layout, false)))
       << "the bits would depend on the other rows";
 }
 
@@ -110,7 +110,7 @@ bool are_transposed(RowSetup rows, bool has_several_phases, uint8_t multiple = 1
   for (AccessFacts& access : rows.facts.accesses)
     if (access.varies_in_row) access.along_rows = StrideClass::Other;
   rows.facts.reduced_axis_multiple = multiple;
-  return cpu_rows(rows.facts, rows.layout, has_several_phases).across;
+  return are_across(cpu_rows(rows.facts, rows.layout, has_several_phases));
 }
 
 TEST(CpuRows, VectorisesAcrossShortRows) {
@@ -149,14 +149,14 @@ TEST(CpuRows, RowsAcrossFillVectorsAndFitTheCache) {
   const auto lanes = [](uint8_t rows_bits, uint32_t result_bytes) {
     RowSetup rows({row_elements(4)}, 10, rows_bits, true);
     rows.facts.result_bytes = result_bytes;
-    return cpu_row_lanes(rows.facts, rows.layout, cpu_rows(rows.facts, rows.layout, false));
+    return kept_map(cpu_rows(rows.facts, rows.layout, false)).count(Scope::Vector);
   };
   EXPECT_EQ(lanes(6, 4), 64u);
   EXPECT_EQ(lanes(2, 4), 4u) << "four rows";
   EXPECT_EQ(lanes(6, 12), 64u);
   EXPECT_EQ(lanes(6, 40), 16u);
   const RowSetup along({row_elements(4)}, 10, 6);
-  EXPECT_EQ(cpu_row_lanes(along.facts, along.layout, cpu_rows(along.facts, along.layout, false)), 1u);
+  EXPECT_EQ(kept_map(cpu_rows(along.facts, along.layout, false)).count(Scope::Vector), 1u);
 }
 
 TEST(CpuRows, CachesValuesThatFit) {

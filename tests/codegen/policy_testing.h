@@ -42,6 +42,25 @@ inline AccessFacts row_elements(uint32_t bytes, uint32_t alignment = 16) {
   return access;
 }
 
+/// The numbers of a schedule of a kernel that reduces (RowsAlong, RowsAcross).
+struct RowNumbers : Residency {
+  uint32_t accumulators, chunks, cluster, threads, lanes, min_blocks, speculative_phase;
+  bool is_across, is_split, has_partial_vectors;
+
+  explicit RowNumbers(const Schedule& schedule)
+      : Residency(schedule.residency),
+        accumulators(schedule.reduced().accumulators()),
+        chunks(schedule.reduced().count(Scope::Grid)),
+        cluster(schedule.reduced().count(Scope::Cluster)),
+        threads(schedule.reduced().count(Scope::Block)),
+        lanes(schedule.lanes()),
+        min_blocks(schedule.min_blocks),
+        speculative_phase(schedule.speculative_phase),
+        is_across(schedule.is_across()),
+        is_split(schedule.is_split()),
+        has_partial_vectors(schedule.has_partial_vectors) {}
+};
+
 /// The input of the rules for reductions (row_policy.h): 2^rows_bits rows or more, but
 /// fewer than twice as many, of at most 2^length_bits elements. `across`:
 /// corresponding elements of adjacent rows are adjacent in memory.
@@ -67,10 +86,10 @@ struct RowSetup {
   }
 
   /// The schedule of a kernel with one phase, and of a kernel with several.
-  RowSchedule one_phase() const { return cuda_rows(facts, layout, false); }
-  RowSchedule several_phases() const { return cuda_rows(facts, layout, true); }
-  uint32_t lanes() const { return cuda_row_lanes(facts, layout, one_phase()); }
-  bool vectors_may_cross_rows() const { return cuda_vectors_may_cross_rows(facts, layout, one_phase(), lanes()); }
+  RowNumbers one_phase() const { return RowNumbers(cuda_rows(facts, layout, false)); }
+  RowNumbers several_phases() const { return RowNumbers(cuda_rows(facts, layout, true)); }
+  uint32_t lanes() const { return one_phase().lanes; }
+  bool vectors_may_cross_rows() const { return one_phase().has_partial_vectors; }
 };
 
 }  // namespace ingot::codegen

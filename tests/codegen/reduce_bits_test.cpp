@@ -159,8 +159,8 @@ TEST(ReduceSchedules, TwoTensorsDoNotOverlapInSharedMemory) {
   };
   EXPECT_NO_THROW(build_kernel());
   const Schedule of_first = schedule_of(first, first.prepared());
-  schedule.rows = of_first.rows, schedule.threads = of_first.threads;
-  ASSERT_GT(schedule.rows.shared_steps, 0u);
+  schedule.loop_maps = of_first.loop_maps, schedule.residency = of_first.residency;
+  ASSERT_GT(schedule.residency.shared_steps, 0u);
   std::string error_message;
   try {
     build_kernel();

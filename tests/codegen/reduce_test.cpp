@@ -299,7 +299,7 @@ TEST_P(Reduce, ABatchHasRoomForInputsAndResults) {
       ir::verify(cases.back().graph);
       const Prepared prepared = cases.back().prepared();
       const Schedule chosen = schedules(cases.back().graph, prepared.outline, prepared.layouts, GetParam(), {})[0];
-      EXPECT_EQ(chosen.rows.batch > 0, GetParam().cuda()) << print(chosen, prepared.outline.kernels[0]);
+      EXPECT_EQ(chosen.residency.batch > 0, GetParam().cuda()) << print(chosen, prepared.outline.kernels[0]);
     }
   const KernelLibrary library = library_of(cases, GetParam());
   ASSERT_TRUE(library.is_loaded());

@@ -131,7 +131,7 @@ TEST(Rows, FitInSharedMemoryAsABatch) {
             RowSetup setup(std::move(accesses), length_bits, kManyRowsBits);
             setup.facts.inner_multiple = 1;
             setup.layout.length_eighths = eighths;
-            const RowSchedule rows = setup.several_phases();
+            const RowNumbers rows = setup.several_phases();
             const uint32_t elements = 4 * rows.batch * rows.steps * rows.threads;
             ASSERT_LE(elements * (loads * bytes + stores * 4), 48u << 10)
                 << loads << " of " << bytes << " bytes and " << stores << " results, " << eighths << "/8 of 2^"
@@ -232,8 +232,8 @@ TEST(Rows, HaveAWarpOrFourSingleElementsPerThread) {
 TEST(Rows, LoadTwoGroupsAtATime) {
   AccessFacts corner = row_elements(4);
   corner.inner = StrideClass::Other, corner.is_grouped = true;
-  const RowSchedule groups = RowSetup({corner}, 24, 0).one_phase(),
-                    elements = RowSetup({row_elements(4)}, 24, 0).one_phase();
+  const RowNumbers groups = RowSetup({corner}, 24, 0).one_phase(),
+                   elements = RowSetup({row_elements(4)}, 24, 0).one_phase();
   EXPECT_EQ(groups.accumulators / groups.chunks / groups.threads, 2u);
   EXPECT_EQ(elements.accumulators / elements.chunks / elements.threads, 4u);
   AccessFacts gradient = stored(4);
@@ -253,7 +253,7 @@ TEST(Rows, AreSplitIfFewAndLong) {
   EXPECT_TRUE(RowSetup({row_elements(4)}, 20, 4).one_phase().is_split);
   EXPECT_FALSE(RowSetup({row_elements(4)}, 12, 12).one_phase().is_split);
   EXPECT_TRUE(RowSetup({row_elements(4)}, 15, 0).one_phase().is_split);
-  const RowSchedule of_one_block = RowSetup({row_elements(4)}, 14, 0).one_phase();
+  const RowNumbers of_one_block = RowSetup({row_elements(4)}, 14, 0).one_phase();
   EXPECT_FALSE(of_one_block.is_split) << "a second launch takes longer";
   EXPECT_EQ(of_one_block.threads, 1024u);
   EXPECT_EQ(RowSetup({row_elements(4)}, 14, 9).one_phase().threads, 256u);
@@ -283,7 +283,7 @@ TEST(Rows, AreShiftedIfUnalignedUnlessElementsAreStored) {
 }
 
 TEST(Rows, AreVectorsAcrossIfAWarpHasEnough) {
-  EXPECT_TRUE(RowSetup({row_elements(4)}, 10, 12, true).one_phase().across);
+  EXPECT_TRUE(RowSetup({row_elements(4)}, 10, 12, true).one_phase().is_across);
   EXPECT_EQ(RowSetup({row_elements(4)}, 10, 12, true).lanes(), 4u);
   EXPECT_EQ(RowSetup({row_elements(4)}, 10, 12, true, 2).lanes(), 1u)
       << "a vector would contain rows that are not adjacent";

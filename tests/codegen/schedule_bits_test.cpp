@@ -87,22 +87,23 @@ const std::vector<ForcedOp>& table() {
 
 /// The features that a schedule uses. The test checks that the schedules of the table use every feature.
 std::set<std::string> features_of(const Schedule& schedule) {
-  const RowSchedule& rows = schedule.rows;
+  const Residency& residency = schedule.residency;
+  const LoopMap& reduced = schedule.reduced();
   std::set<std::string> features;
   const auto add = [&](bool holds, const char* feature) {
     if (holds) features.insert(feature);
   };
-  add(rows.across, schedule.lanes > 1 ? "across by vectors" : "across");
-  add(rows.is_split, rows.across ? "split across" : "split");
-  add(rows.steps > 0, "register-cached");
-  add(rows.unguarded_steps > 0, "unguarded");
-  add(rows.shared_steps > 0, rows.cluster > 1 ? "shared in a cluster" : "shared");
-  add(rows.cluster > 1, "cluster");
-  add(rows.batch > 0, rows.threads > 1 ? "batch of several threads a row" : "batch");
-  add(rows.speculative_phase > 0, rows.has_blocked_accumulators ? "speculative blocked" : "speculative");
-  add(rows.has_blocked_accumulators, "blocked");
-  add(rows.column_chunks > 0, rows.prefetches ? "column partials, prefetched" : "column partials");
-  add(!rows.cached.empty(), "cached values");
+  add(schedule.is_across(), schedule.lanes() > 1 ? "across by vectors" : "across");
+  add(schedule.is_split(), schedule.is_across() ? "split across" : "split");
+  add(residency.steps > 0, "register-cached");
+  add(residency.unguarded_steps > 0, "unguarded");
+  add(residency.shared_steps > 0, reduced.count(Scope::Cluster) > 1 ? "shared in a cluster" : "shared");
+  add(reduced.count(Scope::Cluster) > 1, "cluster");
+  add(residency.batch > 0, reduced.count(Scope::Block) > 1 ? "batch of several threads a row" : "batch");
+  add(schedule.speculative_phase > 0, residency.has_blocked_accumulators ? "speculative blocked" : "speculative");
+  add(residency.has_blocked_accumulators, "blocked");
+  add(schedule.column_chunks() > 0, residency.prefetches ? "column partials, prefetched" : "column partials");
+  add(!residency.cached.empty(), "cached values");
   add(schedule.has_partial_vectors, "partial vectors");
   for (const AccessSchedule& access : schedule.accesses) {
     features.insert(print(AccessSchedule{.how = access.how}));

@@ -33,7 +33,7 @@ void expect_in_steps(const std::string& text, const std::vector<ir::Sizes>& size
     const Prepared prepared = test_case.prepared();
     const MappedLoop two{Scope::Serial, 2};
     for (const Schedule& schedule : schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}))
-      EXPECT_EQ(std::ranges::count(schedule.loop_maps.back().steps, two), 1) << prepared.layouts[0].text();
+      EXPECT_EQ(std::ranges::count(schedule.loop_maps.back().loops, two), 1) << prepared.layouts[0].text();
     const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     int64_t element_number = 0;
     for_each_index(test_case.x.extents.sizes, [&](const std::vector<int64_t>& index) {

@@ -67,55 +67,78 @@ struct Mistake {
   Target target = kCuda;
 };
 
+/// The loop of this level in the map of the kept or of the reduced axes.
+MappedLoop& loop_of(Schedule& schedule, bool is_reduced, Scope scope) {
+  LoopMap& loop_map = *std::ranges::find(schedule.loop_maps, is_reduced, &LoopMap::is_reduced);
+  return *std::ranges::find(loop_map.loops, scope, &MappedLoop::scope);
+}
+uint32_t& kept(Schedule& schedule, Scope scope) { return loop_of(schedule, false, scope).count; }
+uint32_t& reduced(Schedule& schedule, Scope scope) { return loop_of(schedule, true, scope).count; }
+
+/// Makes a loop over chunks the outermost loop of a row on the CPU.
+void add_chunks(Schedule& schedule, Scope scope, uint32_t chunk_length) {
+  std::vector<MappedLoop>& loops = std::ranges::find(schedule.loop_maps, true, &LoopMap::is_reduced)->loops;
+  loops[0].count = chunk_length / schedule.reduced().accumulators();
+  loops.insert(loops.begin(), {scope});
+}
+
 const std::vector<Mistake>& mistakes() {
   const ir::SizesAndStrides row = contiguous({5, 1000}), odd = contiguous({5000, 75}), across = {{64, 500}, {1, 64}};
-  const auto steps = [](Schedule& schedule, uint32_t count) { schedule.rows.steps = count; };
   static const std::vector<Mistake> all = {
       {"each access has a schedule", row, [](Schedule& s) { s.accesses.pop_back(); }},
-      {"the number of accumulators follows from the row's length", row, [](Schedule& s) { s.rows.accumulators *= 2; }},
-      {"the number of accumulators follows from the row's length", row, [](Schedule& s) { s.rows.accumulators /= 2; },
+      {"the number of accumulators follows from the row's length", row,
+       [](Schedule& s) { reduced(s, Scope::Serial) *= 2; }},
+      {"the number of accumulators follows from the row's length", row,
+       [](Schedule& s) { reduced(s, Scope::Vector) /= 2; }, kCpu},
+      {"the chunk length follows from the row's length", row, [](Schedule& s) { add_chunks(s, Scope::Serial, 128); },
        kCpu},
-      {"the chunk length follows from the row's length", row, [](Schedule& s) { s.rows.chunk_length = 64; }, kCpu},
-      {"accumulators, threads, blocks of a cluster, chunks and lanes are powers of two", row,
-       [](Schedule& s) { s.rows.threads = 48; }},
-      {"a split row has several chunks, and any other row has one", row, [](Schedule& s) { s.rows.chunks = 2; }},
+      {"the counts of loops are powers of two", row, [](Schedule& s) { reduced(s, Scope::Block) = 48; }},
       {"a block has whole warps, whose threads exchange values, and at most 1024 threads", row,
-       [](Schedule& s) { s.threads = 16; }},
+       [](Schedule& s) { reduced(s, Scope::Block) = 16; }},
       {"a split row has one phase, which loads its elements once", row,
-       [](Schedule& s) { s.rows.chunks = 2, s.rows.is_split = true; }},
-      {"the target has clusters of so many blocks", row, [](Schedule& s) { s.rows.cluster = 16; }},
+       [](Schedule& s) { reduced(s, Scope::Grid) = 2, reduced(s, Scope::Block) /= 2; }},
+      {"a second launch combines the chunks of a row", row, [](Schedule& s) { s.finalize_maps = s.loop_maps; }},
+      {"the target has clusters of so many blocks", row,
+       [](Schedule& s) {
+         reduced(s, Scope::Cluster) = 16, reduced(s, Scope::Block) /= 4, reduced(s, Scope::Vector) /= 4;
+       }},
       {"the target has clusters of so many blocks",
        row,
-       [](Schedule& s) { s.rows.cluster = 2; },
+       [](Schedule& s) { reduced(s, Scope::Cluster) = 2, reduced(s, Scope::Block) /= 2; },
        {Target::Kind::Cuda, 80}},
       {"the sums of the speculative phase can be computed one phase early", row,
-       [](Schedule& s) { s.rows.speculative_phase = 1; }},
-      {"each element of a thread's vector has an accumulator of its own", row,
-       [](Schedule& s) { s.rows.threads = s.threads = 512; }},
-      {"the steps cover the longest row of the layout", row, [=](Schedule& s) { steps(s, s.rows.steps - 1); }},
+       [](Schedule& s) { s.speculative_phase = 1; }},
+      {"the steps cover the longest row of the layout", row, [](Schedule& s) { s.residency.steps -= 1; }},
       {"in a step without guard, every row of the layout has elements for all threads", row,
-       [](Schedule& s) { s.rows.unguarded_steps = s.rows.steps; }},
-      {"only a kernel with fused column partials prefetches rows", row, [](Schedule& s) { s.rows.prefetches = true; }},
+       [](Schedule& s) { s.residency.unguarded_steps = s.residency.steps; }},
+      {"only a kernel with fused column partials prefetches rows", row,
+       [](Schedule& s) { s.residency.prefetches = true; }},
       {"the first step of a row is cached in registers, even if later ones are in shared memory", row,
-       [](Schedule& s) { s.rows.shared_steps = s.rows.steps; }},
+       [](Schedule& s) { s.residency.shared_steps = s.residency.steps; }},
       {"blocked accumulators are vectors, of several runs, whose elements are loaded in steps", odd,
-       [](Schedule& s) { s.rows.has_blocked_accumulators = true, s.rows.steps = 2, s.rows.unguarded_steps = 0; }},
+       [](Schedule& s) {
+         s.residency.has_blocked_accumulators = true, s.residency.steps = 2, s.residency.unguarded_steps = 0;
+       }},
       {"the rows of a batch are register-cached, element by element", odd,
-       [=](Schedule& s) { steps(s, 0), s.rows.unguarded_steps = 0; }},
-      {"a batch has the rows of one warp", odd, [](Schedule& s) { s.rows.batch *= 2; }},
+       [](Schedule& s) { s.residency.steps = 0, s.residency.unguarded_steps = 0; }},
+      {"a batch has the rows of one warp", odd, [](Schedule& s) { s.residency.batch *= 2; }},
       {"access 1: a batch stores all elements of its rows together, and none of rows that do not exist", odd,
        [](Schedule& s) { s.accesses[1].how = How::Single; }},
       {"access 0: its layout allows the access to be made this way", odd,
        [](Schedule& s) { s.accesses[0].how = How::Vector; }},
       {"access 2: a load ahead of all phases is of one element for each element of the row", row,
        [](Schedule& s) { s.accesses[2].is_loaded_ahead = true; }},
-      {"rows that are adjacent in a vector are loaded again in each phase, by one block", across,
-       [=](Schedule& s) { steps(s, 100); }},
-      {"each warp has one thread for each of 32 adjacent vectors of rows", across, [](Schedule& s) { s.threads /= 2; }},
-      {"the number of adjacent rows is a multiple of the vector's width", across, [](Schedule& s) { s.lanes = 32; }},
-      {"threads, clusters, batches and steps are for CUDA", row, [](Schedule& s) { s.rows.threads = 32; }, kCpu},
-      {"a split row has chunks, and one phase", row, [](Schedule& s) { s.rows.is_split = true; }, kCpu},
-      {"adjacent rows in a vector are several rows", row, [](Schedule& s) { s.lanes = 8; }, kCpu},
+      {"rows that are adjacent in a vector are loaded again in each phase", across,
+       [](Schedule& s) { s.residency.steps = 100; }},
+      {"each warp has one thread for each of 32 adjacent vectors of rows", across,
+       [](Schedule& s) { kept(s, Scope::Block) /= 2; }},
+      {"the number of adjacent rows is a multiple of the vector's width", across,
+       [](Schedule& s) { kept(s, Scope::Vector) = 32; }},
+      {"threads, clusters, batches and steps are for CUDA", row,
+       [](Schedule& s) { loop_of(s, true, Scope::Vector).scope = Scope::Block; }, kCpu},
+      {"a split row has one phase", row, [](Schedule& s) { add_chunks(s, Scope::Grid, 0); }, kCpu},
+      {"adjacent rows in a vector are several rows", row,
+       [](Schedule& s) { loop_of(s, false, Scope::Serial) = {Scope::Vector, 8}; }, kCpu},
       {"access 0: its layout allows the access to be made this way", row,
        [](Schedule& s) { s.accesses[0].how = How::Staged; }, kCpu},
   };

@@ -10,13 +10,14 @@ constexpr uint32_t kChunkAccumulators = 64;
 
 }  // namespace
 
-CpuReduce::CpuReduce(const KernelContext& context, RowPart part, uint32_t lanes, std::string_view lane)
+CpuReduce::CpuReduce(const KernelContext& context, RowPart part, std::string_view lane)
     : CpuKernel(context),
       part_(part),
-      rows_(context.schedule.rows),
-      lanes_(lanes),
+      lanes_(context.schedule.kept().count(Scope::Vector)),
+      accumulators_(context.schedule.reduced().accumulators()),
+      chunk_length_(context.schedule.chunk_length()),
       lane_(lane.empty() ? SymbolId{} : assembly_.variable(lane, {ir::DType::I64}, Level::Element)),
-      reductions_(context, assembly_, memory_, lanes, lane_),
+      reductions_(context, assembly_, memory_, lanes_, lane_),
       places_(context, assembly_, memory_, row_, lane.empty() ? 0 : 1),
       row_axes_(places_.row_axes()) {
   assembly_.set_block({Level::Kernel, Level::Row}, row_);
@@ -27,7 +28,7 @@ Kernel CpuReduce::build() {
   LaunchInfo& launch = assembly_.kernel.launch;
   if (part_ != RowPart::Whole) {
     launch.partials = reductions_.partials();
-    launch.partial_count = {{0, row_axes_, 1}, {row_axes_, context_.layout.reduced_axes, rows_.chunk_length}};
+    launch.partial_count = {{0, row_axes_, 1}, {row_axes_, context_.layout.reduced_axes, chunk_length_}};
   }
   if (part_ == RowPart::Finalize) launch.entry += "_rest";  // the kernel that combines the chunks
   find_row();
@@ -45,20 +46,19 @@ Kernel CpuReduce::build() {
 }
 
 ValueId CpuReduce::chunks() {
-  const ValueId padded = assembly_.index(IndexOp::Add, places_.length(), integer(rows_.chunk_length - 1));
-  return assembly_.index(IndexOp::Div, padded, integer(rows_.chunk_length));
+  const ValueId padded = assembly_.index(IndexOp::Add, places_.length(), integer(chunk_length_ - 1));
+  return assembly_.index(IndexOp::Div, padded, integer(chunk_length_));
 }
 
 ValueId CpuReduce::end_of_chunk(ValueId from) {
-  return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, integer(rows_.chunk_length)),
-                         places_.length());
+  return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, integer(chunk_length_)), places_.length());
 }
 
 // For short rows, one accumulator is finished before the next one starts. For longer rows the elements of an
 // accumulator are too far apart in memory (docs/performance.md: cpu-columns-by-accumulator).
 bool CpuReduce::finishes_accumulators_in_turn() const {
   constexpr uint32_t kFewBits = 8;
-  return lane_ && part_ == RowPart::Whole && rows_.accumulators > 1 && context_.layout.length_bits <= kFewBits;
+  return lane_ && part_ == RowPart::Whole && accumulators_ > 1 && context_.layout.length_bits <= kFewBits;
 }
 
 void CpuReduce::flush_row() { append(body_, take(row_)); }
@@ -78,7 +78,7 @@ ValueId CpuReduce::cached_element(SymbolId array) {
 std::vector<ir::NodeId> CpuReduce::cache_shared_values(Job& job) {
   const std::vector<ir::NodeId> nodes = nodes_of(context_.graph, roots_of(job));
   std::vector<ir::NodeId> added;
-  for (const ir::NodeId node : rows_.cached) {
+  for (const ir::NodeId node : context_.schedule.residency.cached) {
     if (computed_.contains(node))
       job.known[node] = cached_element(computed_.at(node));
     else if (std::ranges::binary_search(nodes, node))
@@ -98,7 +98,7 @@ void CpuReduce::emit_phase(uint32_t phase) {
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
   const std::vector<RowReduction*>& reductions = work.reductions;
   const bool has_order = std::ranges::any_of(reductions, [](const RowReduction* r) { return r->has_order(); });
-  const bool has_chunk_results = rows_.chunk_length != 0 && part_ == RowPart::Whole && has_order;
+  const bool has_chunk_results = chunk_length_ != 0 && part_ == RowPart::Whole && has_order;
   std::vector<RowReduction> chunk_reductions;
   for (const RowReduction* reduction : reductions) chunk_reductions.push_back(*reduction);
   if (has_chunk_results)
@@ -110,10 +110,10 @@ void CpuReduce::emit_phase(uint32_t phase) {
   Body declared;
   for (RowReduction& reduction : chunk_reductions) {
     if (finishes_accumulators_in_turn()) {
-      reductions_.declare_arrays(declared, reduction, rows_.accumulators);
+      reductions_.declare_arrays(declared, reduction, accumulators_);
       reductions_.clear_accumulator(accumulator_begin_, reduction, number, Loop::Kind::Serial);
     } else {
-      reductions_.declare(declared, reduction, rows_.accumulators, Loop::Kind::Serial);
+      reductions_.declare(declared, reduction, accumulators_, Loop::Kind::Serial);
     }
     std::vector<ValueId> operands = {*value++};
     if (reduction.types.size() > 1) operands.push_back(element_index());
@@ -135,11 +135,11 @@ void CpuReduce::emit_phase(uint32_t phase) {
   append(body_, std::move(declared));
   ValueId from = integer(0), to = places_.length();
   if (part_ == RowPart::Chunks) {
-    from = let(body_, assembly_.index(IndexOp::Mul, chunk_, integer(rows_.chunk_length)), "from");
+    from = let(body_, assembly_.index(IndexOp::Mul, chunk_, integer(chunk_length_)), "from");
     to = let(body_, end_of_chunk(from), "to");
   }
   loop_over(body_, from, to);
-  for (RowReduction& reduction : chunk_reductions) reductions_.combine(body_, reduction, rows_.accumulators, 1);
+  for (RowReduction& reduction : chunk_reductions) reductions_.combine(body_, reduction, accumulators_, 1);
 }
 
 // Prefetches the memory of the results while an earlier phase computes (docs/performance.md: cpu-prefetch-results).
@@ -164,8 +164,8 @@ void CpuReduce::store(uint32_t access, ValueId value) {
 
 void CpuReduce::set_empty_results(const RowWork& work) {
   for (RowReduction* reduction : work.reductions) {
-    reductions_.declare(body_, *reduction, rows_.accumulators, Loop::Kind::Serial);
-    reductions_.combine(body_, *reduction, rows_.accumulators, 1);
+    reductions_.declare(body_, *reduction, accumulators_, Loop::Kind::Serial);
+    reductions_.combine(body_, *reduction, accumulators_, 1);
   }
 }
 
@@ -179,13 +179,13 @@ void CpuReduce::reduce_chunks_in_turn(const std::vector<RowReduction*>& reductio
   for (RowReduction* reduction : reductions)
     reductions_.declare(body_, *reduction, kChunkAccumulators, Loop::Kind::Serial);
   Body inside;
-  const ValueId from = let(inside, assembly_.index(IndexOp::Mul, number, integer(rows_.chunk_length)), "from");
+  const ValueId from = let(inside, assembly_.index(IndexOp::Mul, number, integer(chunk_length_)), "from");
   const ValueId to = let(inside, end_of_chunk(from), "to");
   append(inside, std::move(declared));
   loop_over(inside, from, to);
   Body of_row;
   for (size_t r = 0; r < reductions.size(); ++r) {
-    reductions_.combine(inside, chunk_reductions[r], rows_.accumulators, 1);
+    reductions_.combine(inside, chunk_reductions[r], accumulators_, 1);
     std::vector<ValueId> operands;
     for (const SymbolId result : chunk_reductions[r].results) operands.push_back(CpuReduce::row_value(result));
     reductions_.fold(of_row, *reductions[r], accumulator_of_chunk(number), operands);
@@ -245,8 +245,8 @@ void CpuReduce::store_rows() {
 }
 
 std::vector<Kernel> build_cpu_reduce(const KernelContext& context) {
-  const auto build = context.schedule.rows.across ? build_cpu_columns : build_cpu_rows;
-  if (!context.schedule.rows.is_split) return {build(context, RowPart::Whole)};
+  const auto build = context.schedule.is_across() ? build_cpu_columns : build_cpu_rows;
+  if (!context.schedule.is_split()) return {build(context, RowPart::Whole)};
   return {build(context, RowPart::Chunks), build(context, RowPart::Finalize)};
 }
 

@@ -26,9 +26,8 @@ class CpuReduce : public CpuKernel {
   uint32_t first_inner_axis() const override { return row_axes_; }
 
  protected:
-  /// A unit has `lanes` adjacent rows. `lane`: the name of the variable that is the index of one of these; empty if
-  /// there is one row.
-  CpuReduce(const KernelContext& context, RowPart part, uint32_t lanes = 1, std::string_view lane = {});
+  /// `lane`: the name of the variable that is the index of one of a unit's adjacent rows; empty if a unit has one row.
+  CpuReduce(const KernelContext& context, RowPart part, std::string_view lane = {});
 
   /// The index of an element in its row.
   virtual ValueId element_index() = 0;
@@ -61,8 +60,9 @@ class CpuReduce : public CpuKernel {
   void flush_row();
 
   RowPart part_;
-  const RowSchedule& rows_;
   uint32_t lanes_;          ///< adjacent rows of a unit
+  uint32_t accumulators_;   ///< of a row, or of a chunk of it
+  uint32_t chunk_length_;   ///< elements of a chunk; 0: a row is one chunk
   SymbolId lane_;           ///< the index of a row among the unit's adjacent rows; none if a unit has one row
   Body row_;                ///< statements before the loops over elements, until `flush_row` moves them
   Body accumulator_begin_;  ///< if accumulators are finished in turn: the statements before the elements of each one

@@ -11,7 +11,7 @@ using How = AccessSchedule::How;
 
 class Columns : public CpuReduce {
  public:
-  Columns(const KernelContext& context, RowPart part) : CpuReduce(context, part, context.schedule.lanes, "k") {
+  Columns(const KernelContext& context, RowPart part) : CpuReduce(context, part, "k") {
     const auto index = [&](std::string_view name, Level level) {
       return assembly_.variable(name, {ir::DType::I64}, level);
     };
@@ -47,7 +47,7 @@ class Columns : public CpuReduce {
     const ValueId units_along_axis = assembly_.index(IndexOp::Div, padded, integer(lanes_));
     ValueId at = assembly_.read(unit_);
     if (part_ == RowPart::Chunks) {
-      grid.push_back({row_axes_, context_.layout.reduced_axes, rows_.chunk_length});
+      grid.push_back({row_axes_, context_.layout.reduced_axes, chunk_length_});
       const ValueId units_of_chunk =
           axis == 0 ? units_along_axis : assembly_.index(IndexOp::Mul, places_.elements(0, axis), units_along_axis);
       const ValueId units = let(unit_range_, units_of_chunk, "units_of_chunk");
@@ -99,15 +99,15 @@ class Columns : public CpuReduce {
                              .begin = assembly_.read(c),
                              .end = to,
                              .body = std::move(step),
-                             .step = rows_.accumulators}});
-    block.push_back({Loop{Loop::Kind::Serial, c, integer(0), integer(rows_.accumulators), std::move(of_class)}});
+                             .step = accumulators_}});
+    block.push_back({Loop{Loop::Kind::Serial, c, integer(0), integer(accumulators_), std::move(of_class)}});
   }
 
   ValueId accumulator_index() override {
-    if (rows_.accumulators == 1) return integer(0);
+    if (accumulators_ == 1) return integer(0);
     if (finishes_accumulators_in_turn()) return assembly_.read(reductions_.accumulator_counter());
-    if (rows_.accumulators == 1u << context_.layout.length_bits) return element_index();
-    const ValueId number = assembly_.index(IndexOp::Rem, element_index(), integer(rows_.accumulators));
+    if (accumulators_ == 1u << context_.layout.length_bits) return element_index();
+    const ValueId number = assembly_.index(IndexOp::Rem, element_index(), integer(accumulators_));
     return assembly_.let(step_, number,
                          class_name_.empty() ? class_name_ = assembly_.claim("class_of_i") : class_name_);
   }

@@ -90,13 +90,13 @@ class Rows : public CpuReduce {
 
   /// Whether the first element of each line belongs to the first accumulator.
   bool begins_with_first_accumulator() {
-    return !row_has_several_axes() || context_.layout.reduced_axis_multiple >= rows_.accumulators;
+    return !row_has_several_axes() || context_.layout.reduced_axis_multiple >= accumulators_;
   }
 
   /// The pieces of a PieceLoop start and end at multiples of the number of accumulators, so that an accumulator has the
   /// same place in each piece.
   void loop_over(Body& block, ValueId from, ValueId to) override {
-    PieceLoop piece_loop{std::max(rows_.accumulators, kVector), first_, count_, from, to, take(in_piece_),
+    PieceLoop piece_loop{std::max(accumulators_, kVector), first_, count_, from, to, take(in_piece_),
                          !begins_with_first_accumulator()};
     Loop elements = simd(in_vector_, integer(0), assembly_.read(count_), take(element_));
     if (computes_past_end()) elements.kind = Loop::Kind::SimdWhole, elements.valid = valid_;
@@ -122,7 +122,7 @@ class Rows : public CpuReduce {
   /// cpu-masked-tail). Elements past the end must not be checked or used as an index, and there must be accumulators
   /// for them.
   bool computes_past_end() {
-    return rows_.accumulators >= kVector && begins_with_first_accumulator() && context_.outline.divisions.empty() &&
+    return accumulators_ >= kVector && begins_with_first_accumulator() && context_.outline.divisions.empty() &&
            std::ranges::none_of(context_.outline.accesses,
                                 [](const auto& use) { return use.kind == AccessUse::Kind::Gather; });
   }
@@ -138,11 +138,10 @@ class Rows : public CpuReduce {
   }
 
   ValueId accumulator_index() override {
-    if (rows_.accumulators == 1) return integer(0);
+    if (accumulators_ == 1) return integer(0);
     const ValueId in_vector = assembly_.read(in_vector_);
     if (begins_with_first_accumulator()) return in_vector;
-    const ValueId accumulator_of_first =
-        assembly_.index(IndexOp::Rem, assembly_.read(first_), integer(rows_.accumulators));
+    const ValueId accumulator_of_first = assembly_.index(IndexOp::Rem, assembly_.read(first_), integer(accumulators_));
     if (class_name_.empty()) class_name_ = assembly_.claim("class_of_first");
     return assembly_.index(IndexOp::Add, assembly_.let(in_piece_, accumulator_of_first, class_name_), in_vector);
   }

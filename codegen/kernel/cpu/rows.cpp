@@ -29,7 +29,7 @@ class Rows : public CpuFrame {
   void store(uint32_t access, ValueId value) override;
   Body around(Loop elements) override;
   /// The elements of a block of a row; 0 if rows are not divided into blocks.
-  uint32_t block_elements() const { return context_.schedule.loop_maps.back().steps.back().count; }
+  uint32_t block_elements() const { return context_.schedule.loop_maps.back().loops.back().count; }
   /// The current element of a float16 access, as float32 from the buffer of the block.
   ValueId widened(uint32_t access);
   /// Declares the buffer of an access; returns its current element.

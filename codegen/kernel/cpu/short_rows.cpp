@@ -17,7 +17,9 @@ using How = AccessSchedule::How;
 class ShortRows : public CpuFrame {
  public:
   explicit ShortRows(const KernelContext& context)
-      : CpuFrame(context), across_(inner_axis_ - 1), batch_elements_(context.schedule.loop_maps[0].steps.back().count) {
+      : CpuFrame(context),
+        across_(inner_axis_ - 1),
+        batch_elements_(context.schedule.loop_maps[0].count(Scope::Vector)) {
     row_number_ = assembly_.variable(across_ == 0 ? "i0" : "row", {ir::DType::I64}, Level::Row);
     element_index_ = assembly_.variable("i", {ir::DType::I64}, Level::Element);
     column_ = assembly_.variable(fmt::format("i{}", inner_axis_), {ir::DType::I64}, Level::Element);

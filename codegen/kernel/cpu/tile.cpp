@@ -17,7 +17,7 @@ using How = AccessSchedule::How;
 class Tile : public CpuFrame {
  public:
   explicit Tile(const KernelContext& context) : CpuFrame(context), across_(context.schedule.tile_axis) {
-    const auto size = [&](const LoopMap& loop_map) { return loop_map.steps.back().count; };
+    const auto size = [&](const LoopMap& loop_map) { return loop_map.loops.back().count; };
     columns_ = size(context.schedule.loop_maps.back());
     rows_ = size(context.schedule.loop_maps[context.schedule.loop_maps.size() - 2]);
     tile_ = assembly_.variable("t", {ir::DType::I64}, Level::Row);

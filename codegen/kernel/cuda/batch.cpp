@@ -31,13 +31,14 @@ ValueId Batch::pointer_to_row(uint32_t access, const std::function<bool(uint32_t
 Batch::SharedRows Batch::declare_rows(uint32_t access) {
   const std::string name = assembly_[memory_.pointer(access)].name;
   const SymbolId rows = assembly_.variable(name + "_rows", {memory_.type_in_memory(access)}, Level::Kernel);
-  const RowSchedule& schedule = context_.schedule.rows;
+  const Residency& residency = context_.schedule.residency;
+  const uint32_t threads = context_.schedule.reduced().count(Scope::Block);
   Symbol& symbol = assembly_[rows];
   symbol.is_shared = true;
   symbol.alignment = kVectorBytes;
   // The number of warps in a block, and the elements of a warp's batch, with each row padded to whole steps.
-  symbol.extents = {context_.schedule.threads / (schedule.batch * schedule.threads),
-                    schedule.batch * schedule.steps * schedule.threads};
+  symbol.extents = {context_.schedule.threads() / (residency.batch * threads),
+                    residency.batch * residency.steps * threads};
   declared_.push_back({Declare{rows}});
   const ValueId row = assembly_.index(IndexOp::Add, rows_of_warp(rows), row_offset_);
   return {rows, assembly_.let(pointers_, row, assembly_.claim(name + "_row"))};

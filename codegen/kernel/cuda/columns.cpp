@@ -15,19 +15,12 @@ using How = AccessSchedule::How;
 
 constexpr uint32_t kWarp = 32;
 
-/// The number of threads that combine a row's chunks in the second launch: more if there are many chunks
-/// (docs/performance.md: column-sums-second-launch).
-uint32_t threads_of_finalize(uint32_t chunks) { return std::min(chunks, std::clamp(chunks / kWarp, 8u, 32u)); }
-
 class Columns : public CudaReduce {
  public:
   Columns(const KernelContext& context, RowPart part)
-      : CudaReduce(context, part, part == RowPart::Finalize ? 1 : context.schedule.lanes,
-                   part == RowPart::Finalize ? threads_of_finalize(context.schedule.rows.chunks)
-                                             : context.schedule.rows.threads,
-                   1),
-        thread_accumulators_(accumulators() / threads_),
-        group_accumulators_(std::min(thread_accumulators_, std::max(context.schedule.rows.group_accumulators, 1u))) {}
+      : CudaReduce(context, part),
+        thread_accumulators_(reduced_map(maps_).count(Scope::Serial) * reduced_map(maps_).count(Scope::Vector)),
+        group_accumulators_(reduced_map(maps_).count(Scope::Vector)) {}
 
   // Space
 
@@ -56,12 +49,6 @@ class Columns : public CudaReduce {
   }
 
  private:
-  /// The number of a row's accumulators that a block distributes over its threads. In the finalize step, the result of
-  /// each chunk is one accumulator.
-  uint32_t accumulators() const {
-    return part_ == RowPart::Finalize ? rows_.chunks : rows_.accumulators / rows_.chunks;
-  }
-
   ValueId lane_of(ValueId vector) { return lanes_ > 1 ? assembly_.lane(vector, assembly_.read(lane_)) : vector; }
 
   /// The array for the elements of an access that belong to one group of accumulators. Emits their loads, ahead of all
@@ -90,7 +77,7 @@ class Columns : public CudaReduce {
   void find_row() override {
     Body& indices = assembly_.kernel.indices;
     const uint32_t rows = kWarp * lanes_;
-    launch(kWarp * threads_, rows);
+    launch(rows);
     const ValueId all = places_.elements(0, row_axes_), self = thread_number(assembly_, Level::Row);
     ValueId block = block_number(context_, assembly_);
     if (part_ == RowPart::Chunks) {
@@ -140,7 +127,7 @@ class Columns : public CudaReduce {
       step = {{If{assembly_.index(IndexOp::Less, element_index_, places_.length()), std::move(step)}}};
     append(both, each_of_group(std::move(step)));
     Loop elements{Loop::Kind::Strided, from_, first_, places_.length(), std::move(both)};
-    elements.step = rows_.accumulators;
+    elements.step = accumulators_;
     before.push_back({std::move(elements)});
     in_groups(std::move(before), std::move(after));
   }
@@ -279,7 +266,7 @@ class Columns : public CudaReduce {
 
 std::vector<Kernel> build_cuda_columns(const KernelContext& context) {
   if (context.outline.partials_writer) return {Columns(context, RowPart::Finalize).build()};
-  if (!context.schedule.rows.is_split) return {Columns(context, RowPart::Whole).build()};
+  if (!context.schedule.is_split()) return {Columns(context, RowPart::Whole).build()};
   return {Columns(context, RowPart::Chunks).build(), Columns(context, RowPart::Finalize).build()};
 }
 

@@ -136,8 +136,8 @@ class ElementsKernel : public AccessEmitter {
   bool has_shifted() const { return std::ranges::count(schedule_.accesses, How::Shifted, &AccessSchedule::how) > 0; }
 
   SymbolId vector_of(uint32_t access) {
-    const Type type{memory_.type_in_memory(access), schedule_.lanes};
-    const SymbolId vector = assembly_.variable(memory_.vector_name(access, schedule_.lanes), type, Level::Thread);
+    const Type type{memory_.type_in_memory(access), schedule_.lanes()};
+    const SymbolId vector = assembly_.variable(memory_.vector_name(access, schedule_.lanes()), type, Level::Thread);
     assembly_[vector].meaning = assembly_[memory_.pointer(access)].name;
     vectors_[access] = vector;
     return vector;
@@ -147,7 +147,7 @@ class ElementsKernel : public AccessEmitter {
     std::vector<ValueId> operands = {elements_.base(access), memory_.index(access, Level::Thread, 0, gathered)};
     if (kind == Value::Kind::VectorEnd) operands.push_back(elements_.end());
     return assembly_.add({.kind = kind,
-                          .type = {memory_.type_in_memory(access), schedule_.lanes},
+                          .type = {memory_.type_in_memory(access), schedule_.lanes()},
                           .operands = std::move(operands),
                           .naming = Value::Naming::Inline});
   }
@@ -157,7 +157,7 @@ class ElementsKernel : public AccessEmitter {
   ValueId is_whole() {
     if (whole_) return whole_;
     if (const ValueId is_known_whole = elements_.is_whole()) return whole_ = is_known_whole;
-    const ValueId vector_end = assembly_.index(IndexOp::Add, elements_.first(), assembly_.integer(schedule_.lanes));
+    const ValueId vector_end = assembly_.index(IndexOp::Add, elements_.first(), assembly_.integer(schedule_.lanes()));
     ValueId is_whole = assembly_.index(IndexOp::LessEqual, vector_end, elements_.end());
     if (const ValueId begin = elements_.begin())
       is_whole = assembly_.index(IndexOp::And, assembly_.index(IndexOp::LessEqual, begin, elements_.first()), is_whole);
@@ -169,7 +169,8 @@ class ElementsKernel : public AccessEmitter {
 
   /// Whether the aligned vectors around all of a thread's elements are inside the tensor.
   ValueId is_inside() {
-    const ValueId vector_end = assembly_.index(IndexOp::Add, elements_.first(), assembly_.integer(2 * schedule_.lanes));
+    const ValueId vector_end =
+        assembly_.index(IndexOp::Add, elements_.first(), assembly_.integer(2 * schedule_.lanes()));
     const ValueId ends = assembly_.index(IndexOp::LessEqual, vector_end, elements_.end());
     const ValueId begins = assembly_.index(IndexOp::Less, assembly_.integer(0), elements_.first());
     return assembly_.index(IndexOp::And, begins, ends);
@@ -186,7 +187,7 @@ class ElementsKernel : public AccessEmitter {
                                                is_masked ? Level::Element : Level::Thread);
     const ValueId value = memory_.vector(leader, group_vector, level);
     if (is_fetched) {
-      assembly_[vector].extents = {schedule_.lanes};
+      assembly_[vector].extents = {schedule_.lanes()};
       body_.fetched_vectors.push_back({Declare{vector}});
       body_.fetch.push_back(
           {Assign{assembly_.item(assembly_.read(vector), elements_.lane_number(Level::Fetch)), value}});
@@ -218,7 +219,7 @@ class ElementsKernel : public AccessEmitter {
       if (group_vector.width == 1) continue;
       const Type type{memory_.type_in_memory(leader), group_vector.width};
       const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type, Level::Thread);
-      assembly_[vector].extents = {schedule_.lanes};
+      assembly_[vector].extents = {schedule_.lanes()};
       body_.fetched_vectors.push_back({Declare{vector}});
       const ValueId target = assembly_.item(assembly_.read(vector), elements_.lane_number(Level::Element));
       filled.push_back({Assign{target, memory_.vector(leader, group_vector, Level::Element)}});

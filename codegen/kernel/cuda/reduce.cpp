@@ -7,18 +7,24 @@
 
 namespace ingot::codegen {
 
-CudaReduce::CudaReduce(const KernelContext& context, RowPart part, uint32_t lanes, uint32_t threads, uint32_t free_axes)
+CudaReduce::CudaReduce(const KernelContext& context, RowPart part)
     : context_(context),
       part_(part),
-      rows_(context.schedule.rows),
-      lanes_(lanes),
-      threads_(threads),
+      maps_(part == RowPart::Finalize && context.schedule.is_split() ? context.schedule.finalize_maps
+                                                                     : context.schedule.loop_maps),
+      residency_(context.schedule.residency),
+      lanes_(lanes_of(maps_)),
+      cluster_(reduced_map(maps_).count(Scope::Cluster)),
+      threads_(reduced_map(maps_).count(Scope::Block) * cluster_),
+      chunks_(part == RowPart::Finalize ? reduced_map(maps_).accumulators() : reduced_map(maps_).count(Scope::Grid)),
+      accumulators_(reduced_map(maps_).accumulators()),
+      column_chunks_(context.schedule.column_chunks()),
       assembly_(context),
       memory_(context, assembly_),
       lane_(assembly_.variable("k", {}, Level::Element)),
       step_number_(assembly_.variable("v", {}, Level::Thread)),
-      reductions_(context, assembly_, memory_, free_axes == 0 ? 1 : lanes, lane_),
-      places_(context, assembly_, memory_, row_, free_axes),
+      reductions_(context, assembly_, memory_, are_across(maps_) ? lanes_ : 1, lane_),
+      places_(context, assembly_, memory_, row_, are_across(maps_) ? 1 : 0),
       row_axes_(places_.row_axes()) {
   memory_.set_space(*this);
   assembly_.set_block({Level::Kernel, Level::Row}, row_);
@@ -52,7 +58,7 @@ Kernel CudaReduce::build() {
     of_row.push_back({If{condition, std::move(row_stores_)}});
   Body& body = assembly_.kernel.body;
   append(body, in_row_loop(std::move(of_row)));
-  if (rows_.cluster > 1) body.push_back({Barrier{Barrier::Kind::ClusterWaits}});
+  if (cluster_ > 1) body.push_back({Barrier{Barrier::Kind::ClusterWaits}});
   memory_.describe_pointers();
   return assembly_.finish(context_);
 }
@@ -63,7 +69,7 @@ ValueId CudaReduce::store_condition() {
 
 /// A block of a cluster exits only after all others have read its results.
 void CudaReduce::arrive() {
-  if (rows_.cluster > 1) body_.push_back({Barrier{Barrier::Kind::ClusterArrives}});
+  if (cluster_ > 1) body_.push_back({Barrier{Barrier::Kind::ClusterArrives}});
 }
 
 std::vector<ValueId> CudaReduce::wrap_indices(uint32_t access, const std::vector<ValueId>& indices,
@@ -105,16 +111,16 @@ ValueId CudaReduce::wide(ValueId index) {
                         .naming = Value::Naming::Inline});
 }
 
-void CudaReduce::launch(uint32_t threads, uint32_t rows) {
+void CudaReduce::launch(uint32_t rows) {
   LaunchInfo& launch = assembly_.kernel.launch;
-  launch.block_threads = threads;
-  if (part_ != RowPart::Finalize) assembly_.kernel.resident_blocks = rows_.min_blocks;
-  assembly_.kernel.cluster_blocks = rows_.cluster;
+  launch.block_threads = threads_of(maps_);
+  if (part_ != RowPart::Finalize) assembly_.kernel.resident_blocks = context_.schedule.min_blocks;
+  assembly_.kernel.cluster_blocks = cluster_;
   if (part_ == RowPart::Finalize) launch.entry += "_rest";  // the kernel that combines the chunks
-  launch.grid = {{0, row_axes_, rows, part_ == RowPart::Chunks ? rows_.chunks : rows_.cluster}};
-  if (!rows_.is_split) return;
+  launch.grid = {{0, row_axes_, rows, part_ == RowPart::Chunks ? chunks_ : cluster_}};
+  if (part_ == RowPart::Whole) return;
   launch.partials = reductions_.partials();
-  launch.partial_count = {{0, row_axes_, 1, rows_.chunks}};
+  launch.partial_count = {{0, row_axes_, 1, chunks_}};
 }
 
 SymbolId CudaReduce::vector_of(uint32_t access) {
@@ -163,7 +169,7 @@ void CudaReduce::flush_row() {
 void CudaReduce::append(Body& body, Body statements) { std::ranges::move(statements, std::back_inserter(body)); }
 
 std::vector<Kernel> build_cuda_reduce(const KernelContext& context) {
-  return context.schedule.rows.across ? build_cuda_columns(context) : build_cuda_rows(context);
+  return context.schedule.is_across() ? build_cuda_columns(context) : build_cuda_rows(context);
 }
 
 }  // namespace ingot::codegen

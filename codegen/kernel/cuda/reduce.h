@@ -38,9 +38,7 @@ class CudaReduce : public Space, public AccessEmitter {
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  protected:
-  /// `lanes`: elements of a thread's vector; `threads`: threads of a row. `free_axes` is 1 if the elements of a vector
-  /// belong to adjacent rows, 0 if they belong to one row.
-  CudaReduce(const KernelContext& context, RowPart part, uint32_t lanes, uint32_t threads, uint32_t free_axes);
+  CudaReduce(const KernelContext& context, RowPart part);
 
   /// Sets row_number_ and thread_, and emits their computation at the end of the kernel's indices.
   virtual void find_row() = 0;
@@ -74,8 +72,8 @@ class CudaReduce : public Space, public AccessEmitter {
   /// The index as int64.
   ValueId wide(ValueId index);
 
-  /// Sets the launch: blocks of `threads` threads, each with `rows` rows.
-  void launch(uint32_t threads, uint32_t rows);
+  /// Sets the launch: a block has `rows` rows.
+  void launch(uint32_t rows);
 
   /// A variable for the vector of `lanes_` elements of an access that a thread computes together; and the load of this
   /// vector.
@@ -99,8 +97,14 @@ class CudaReduce : public Space, public AccessEmitter {
 
   const KernelContext& context_;
   RowPart part_;
-  const RowSchedule& rows_;
-  uint32_t lanes_, threads_;
+  const LoopMaps& maps_;  ///< of this launch
+  const Residency& residency_;
+  uint32_t lanes_;          ///< elements of a thread's vector
+  uint32_t cluster_;        ///< blocks of a cluster, which share a row
+  uint32_t threads_;        ///< of a row, or of a chunk of it, in all blocks of the cluster
+  uint32_t chunks_;         ///< of a row
+  uint32_t accumulators_;   ///< of a row; in the finalize step, the chunks
+  uint32_t column_chunks_;  ///< see Schedule::column_chunks
   Assembly assembly_;
   Memory memory_;
   SymbolId lane_;         ///< an element's index in its vector

@@ -26,22 +26,21 @@ ValueId Rows::base(uint32_t access) {
 }
 
 void Rows::find_row() {
-  if (rows_.batch > 0) return find_row_of_batch();
-  if (rows_.column_chunks > 0) return find_first_row_of_chunk();
+  if (residency_.batch > 0) return find_row_of_batch();
+  if (column_chunks_ > 0) return find_first_row_of_chunk();
   Body& indices = assembly_.kernel.indices;
-  const uint32_t threads = part_ == RowPart::Finalize ? std::max(threads_, 128u) : context_.schedule.threads;
-  const uint32_t rows = std::max(1u, threads / threads_);
-  launch(threads, rows);
+  const uint32_t rows = kept_map(maps_).count(Scope::Block);
+  launch(rows);
   ValueId block = block_number(context_, assembly_);
   if (part_ == RowPart::Chunks) {
-    chunk_ = let(indices, assembly_.index(IndexOp::Rem, block, integer(rows_.chunks)), "chunk");
-    block = assembly_.index(IndexOp::Div, block, integer(rows_.chunks));
+    chunk_ = let(indices, assembly_.index(IndexOp::Rem, block, integer(chunks_)), "chunk");
+    block = assembly_.index(IndexOp::Div, block, integer(chunks_));
   }
   const ValueId self = thread_number(assembly_, Level::Row);
   thread_ = self;
-  if (rows_.cluster > 1) {
-    const auto part = [&](IndexOp op) { return assembly_.index(op, block, integer(rows_.cluster)); };
-    thread_ = let(indices, plus(times(part(IndexOp::Rem), threads), self), "thread");
+  if (cluster_ > 1) {
+    const auto part = [&](IndexOp op) { return assembly_.index(op, block, integer(cluster_)); };
+    thread_ = let(indices, plus(times(part(IndexOp::Rem), threads_ / cluster_), self), "thread");
     block = part(IndexOp::Div);
   }
   row_number_ = block;
@@ -58,15 +57,15 @@ void Rows::find_row() {
 void Rows::find_row_of_batch() {
   constexpr uint32_t kWarp = 32;
   Body& indices = assembly_.kernel.indices;
-  const uint32_t threads = context_.schedule.threads, rows = threads / threads_;
-  launch(threads, rows);
+  const uint32_t rows = kept_map(maps_).count(Scope::Block);
+  launch(rows);
   const ValueId self = thread_number(assembly_, Level::Row), all = places_.elements(0, row_axes_),
                 length = places_.length();
   const auto of_self = [&](IndexOp op, uint32_t number) { return assembly_.index(op, self, integer(number)); };
   const auto least = [&](ValueId a, ValueId b) { return assembly_.index(IndexOp::Min, a, b); };
   const ValueId warp = of_self(IndexOp::Div, kWarp);
   const ValueId first =
-      let(indices, plus(times(block_number(context_, assembly_), rows), times(warp, rows_.batch)), "first");
+      let(indices, plus(times(block_number(context_, assembly_), rows), times(warp, residency_.batch)), "first");
   indices.push_back({Return{first, all}});
   thread_ = threads_ == 1 ? integer(0) : let(indices, of_self(IndexOp::Rem, threads_), "thread");
   const ValueId in_warp = of_self(IndexOp::Rem, kWarp);
@@ -75,7 +74,7 @@ void Rows::find_row_of_batch() {
   const ValueId last = let(indices, assembly_.index(IndexOp::Sub, all, integer(1)), "last");
   row_number_ = let(indices, least(plus(first, own), last), "row");
   places_.set_row(row_number_);
-  const ValueId behind = plus(least(plus(first, integer(rows_.batch - 1)), last), integer(1));
+  const ValueId behind = plus(least(plus(first, integer(residency_.batch - 1)), last), integer(1));
   const ValueId count = assembly_.index(IndexOp::Mul, assembly_.index(IndexOp::Sub, behind, first), length);
   batch_.set_position(warp, assembly_.index(IndexOp::Mul, first, length), let(indices, count, "count"),
                       assembly_.index(IndexOp::Mul, own, length));
@@ -94,8 +93,8 @@ void Rows::find_element() {
   if (part_ == RowPart::Chunks) first = plus(times(chunk_, threads_ * lanes_ * runs()), first);
   first_ = first;
   const ValueId step =
-      times(assembly_.read(step_number_), rows_.has_blocked_accumulators ? rows_.accumulators : threads_ * lanes_);
-  if (rows_.has_blocked_accumulators) first_ = plus(first, times(assembly_.read(run_number_), threads_ * lanes_));
+      times(assembly_.read(step_number_), residency_.has_blocked_accumulators ? accumulators_ : threads_ * lanes_);
+  if (residency_.has_blocked_accumulators) first_ = plus(first, times(assembly_.read(run_number_), threads_ * lanes_));
   if (part_ == RowPart::Finalize) {  // no elements are read
     element_index_ = integer(0);
     return;
@@ -114,7 +113,7 @@ void Rows::find_element() {
 }
 
 void Rows::store_partials() {
-  const ValueId at = plus(times(row_number_, rows_.chunks), chunk_);
+  const ValueId at = plus(times(row_number_, chunks_), chunk_);
   for (const RowReduction& reduction : reductions_.all())
     for (uint32_t v = 0; v < reduction.results.size(); ++v)
       row_stores_.push_back(
@@ -123,12 +122,12 @@ void Rows::store_partials() {
 
 void Rows::combine_chunks() {
   flush_row();
-  const uint32_t each = rows_.chunks / threads_;
+  const uint32_t each = runs();
   for (RowReduction& reduction : reductions_.all()) {
     reductions_.declare(body_, reduction, each, Loop::Kind::Unrolled);
     Body loads;
     const ValueId number = plus(times(assembly_.read(step_number_), threads_), thread_);
-    const ValueId at = plus(times(row_number_, rows_.chunks), number);
+    const ValueId at = plus(times(row_number_, chunks_), number);
     for (uint32_t v = 0; v < reduction.types.size(); ++v) {
       const ValueId place = assembly_.item(assembly_.read(reduction.accumulators[v]), assembly_.read(step_number_));
       loads.push_back({Assign{place, reductions_.partial(reduction.first_partial + v, at, false)}});
@@ -151,7 +150,7 @@ void Rows::store_rows() {
 }
 
 std::vector<Kernel> build_cuda_rows(const KernelContext& context) {
-  if (!context.schedule.rows.is_split) return {Rows(context, RowPart::Whole).build()};
+  if (!context.schedule.is_split()) return {Rows(context, RowPart::Whole).build()};
   return {Rows(context, RowPart::Chunks).build(), Rows(context, RowPart::Finalize).build()};
 }
 

@@ -20,10 +20,7 @@ namespace ingot::codegen {
 class Rows : public CudaReduce {
  public:
   Rows(const KernelContext& context, RowPart part)
-      : CudaReduce(context, part, part == RowPart::Finalize ? 1 : context.schedule.lanes,
-                   part == RowPart::Finalize ? std::min(context.schedule.rows.chunks, 1024u)
-                                             : context.schedule.rows.threads * context.schedule.rows.cluster,
-                   0),
+      : CudaReduce(context, part),
         run_number_(assembly_.variable("r", {}, Level::Thread)),
         batch_(context, assembly_, memory_),
         first_places_(context, assembly_, memory_, first_row_),
@@ -56,7 +53,7 @@ class Rows : public CudaReduce {
   bool is_vector(uint32_t access) const {
     return how(access).how == AccessSchedule::How::Vector || how(access).how == AccessSchedule::How::Shifted;
   }
-  bool is_register_cached() const { return rows_.steps > 0 && !is_read_again_; }
+  bool is_register_cached() const { return residency_.steps > 0 && !is_read_again_; }
   /// Whether an access is loaded once, before all phases, and cached. With fused column partials, accesses that do not
   /// vary from row to row are not cached.
   bool is_loaded_once(uint32_t access) const;
@@ -64,7 +61,7 @@ class Rows : public CudaReduce {
   ValueId index_of_lane(ValueId first, Level level);
   /// The number of runs: a run has `lanes_` adjacent accumulators of each thread, and all runs together have all
   /// accumulators.
-  uint32_t runs() const { return std::max(1u, rows_.accumulators / rows_.chunks / (threads_ * lanes_)); }
+  uint32_t runs() const { return reduced_map(maps_).count(Scope::Serial); }
 
   // The position of a thread
 

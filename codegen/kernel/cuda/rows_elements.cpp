@@ -60,8 +60,8 @@ bool Rows::has_short_indices() const {
 }
 
 bool Rows::is_loaded_once(uint32_t access) const {
-  if (rows_.column_chunks > 0) return how(access).is_loaded_ahead;
-  return is_register_cached() && (phase_ == 0 || rows_.has_blocked_accumulators || arrays_.contains(access));
+  if (column_chunks_ > 0) return how(access).is_loaded_ahead;
+  return is_register_cached() && (phase_ == 0 || residency_.has_blocked_accumulators || arrays_.contains(access));
 }
 
 ValueId Rows::index_of_lane(ValueId first, Level level) {
@@ -82,15 +82,17 @@ ValueId Rows::element_of(SymbolId array) {
 
 SymbolId Rows::array_of_steps(SymbolId variable) {
   Symbol& symbol = assembly_[variable];
-  symbol.extents = {rows_.steps};
-  if (rows_.shared_steps == 0) return variable;
+  symbol.extents = {residency_.steps};
+  if (residency_.shared_steps == 0) return variable;
   // All dynamic shared memory is one array: a second one would have the same base address.
   if (assembly_.kernel.launch.shared.most_bytes() > 0)
     throw_internal("two arrays of a kernel would share their place in shared memory", assembly_.kernel.launch.entry);
-  symbol.register_elements = rows_.steps - rows_.shared_steps;
-  const auto bytes = static_cast<uint32_t>(ir::size_of(symbol.type.dtype)) * lanes_ * rows_.threads;
-  assembly_.kernel.launch.shared = {
-      {{row_axes_, context_.layout.reduced_axes, threads_ * lanes_}}, symbol.register_elements, rows_.steps, bytes};
+  symbol.register_elements = residency_.steps - residency_.shared_steps;
+  const auto bytes = static_cast<uint32_t>(ir::size_of(symbol.type.dtype)) * lanes_ * threads_ / cluster_;
+  assembly_.kernel.launch.shared = {{{row_axes_, context_.layout.reduced_axes, threads_ * lanes_}},
+                                    symbol.register_elements,
+                                    residency_.steps,
+                                    bytes};
   return variable;
 }
 
@@ -99,7 +101,7 @@ ValueId Rows::cached_load(uint32_t access) {
   if (!array) {
     array = array_of_steps(vector_of(access));
     loads_.declared.push_back({Declare{array}});
-    if (rows_.prefetches)
+    if (residency_.prefetches)
       loads_.step.push_back({Assign{step_element(array), step_element(prefetched(access, array))}});
     else
       load(access, array, loads_);
@@ -183,7 +185,7 @@ SymbolId Rows::load_group_vector(uint32_t leader, const GroupVector& group_vecto
   const ValueId value = memory_.vector(leader, group_vector, level);
   element_index_ = index;
   if (is_ahead) {
-    assembly_[vector].extents = {is_register_cached() ? rows_.steps : runs()};
+    assembly_[vector].extents = {is_register_cached() ? residency_.steps : runs()};
     loads_.declared.push_back({Declare{vector}});
     loads_.step.push_back({Assign{step_element(vector), value}});
   } else {
@@ -222,8 +224,8 @@ Body Rows::hoisted_vectors(uint32_t leader) {
 }
 
 Body Rows::guarded(ValueId is_element, Body body) {
-  const uint32_t full = is_read_again_ ? 0 : rows_.unguarded_steps;
-  if (full > 0 && full == rows_.steps) return body;
+  const uint32_t full = is_read_again_ ? 0 : residency_.unguarded_steps;
+  if (full > 0 && full == residency_.steps) return body;
   if (full > 0) {
     const ValueId is_full = assembly_.index(IndexOp::Less, assembly_.read(step_number_), integer(full));
     is_element = assembly_.index(IndexOp::Or, is_full, is_element);
@@ -234,26 +236,29 @@ Body Rows::guarded(ValueId is_element, Body body) {
 bool Rows::uses_blocked_accumulators(const RowWork& work) const {
   const auto has_order = [](const RowReduction* reduction) { return reduction->has_order(); };
   if (lanes_ == 1 || runs() == 1) return false;
-  return rows_.has_blocked_accumulators || (is_register_cached() && std::ranges::any_of(work.reductions, has_order));
+  return residency_.has_blocked_accumulators ||
+         (is_register_cached() && std::ranges::any_of(work.reductions, has_order));
 }
 
 Statement Rows::loop_over(Body step, ValueId run) {
   const ValueId length = places_.length();
   if (is_read_again_) {
     Loop loop{Loop::Kind::Strided, from_, first_, length, std::move(step)};
-    loop.step = rows_.accumulators, loop.unroll = 1;
+    loop.step = accumulators_, loop.unroll = 1;
     return {std::move(loop)};
   }
   const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
   if (is_register_cached()) {
     Body steps = {{Let{element_index_}}};
     append(steps, guarded(is_element, std::move(step)));
-    const bool leaps = run && !rows_.has_blocked_accumulators;  // the steps of a run are as far apart as there are runs
-    Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : integer(0), integer(rows_.steps), std::move(steps)};
+    const bool leaps =
+        run && !residency_.has_blocked_accumulators;  // the steps of a run are as far apart as there are runs
+    Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : integer(0), integer(residency_.steps),
+              std::move(steps)};
     if (leaps) loop.step = runs();
     return {std::move(loop)};
   }
-  const uint32_t stride = rows_.accumulators;
+  const uint32_t stride = accumulators_;
   Loop loop{Loop::Kind::Strided, from_, first_, length, std::move(step)};
   loop.step = stride;
   if (runs() == 1) loop.unroll = 4;
@@ -279,14 +284,14 @@ Body Rows::loads_ahead() {
 }
 
 uint32_t Rows::lanes_of(const RowReduction& reduction) const {
-  return rows_.has_blocked_accumulators && !reduction.has_order() ? 1 : lanes_;
+  return residency_.has_blocked_accumulators && !reduction.has_order() ? 1 : lanes_;
 }
 
 ValueId Rows::accumulator_index(const RowReduction& reduction) {
   ValueId run;
   if (runs() > 1 && reduction.has_order() && !reduction.runs) {
     run = assembly_.read(step_number_);
-    if (is_register_cached() && runs() < rows_.steps) run = assembly_.index(IndexOp::Rem, run, integer(runs()));
+    if (is_register_cached() && runs() < residency_.steps) run = assembly_.index(IndexOp::Rem, run, integer(runs()));
     run = times(run, lanes_);
   }
   const ValueId lane = lanes_of(reduction) > 1 ? assembly_.read(lane_) : ValueId{};

@@ -7,12 +7,12 @@ namespace ingot::codegen {
 
 void Rows::find_first_row_of_chunk() {
   Body& indices = assembly_.kernel.indices;
-  const uint32_t threads = context_.schedule.threads, rows = threads / threads_;
-  launch(threads, rows);
+  const uint32_t rows = kept_map(maps_).count(Scope::Block);
+  launch(rows);
   LaunchInfo& launch = assembly_.kernel.launch;
-  launch.grid = {{.axes = 0, .times = rows_.column_chunks / rows}};
+  launch.grid = {{.axes = 0, .times = column_chunks_ / rows}};
   launch.partials = reductions_.partials();
-  launch.partial_count = {{row_axes_, context_.layout.reduced_axes, 1, rows_.column_chunks}};
+  launch.partial_count = {{row_axes_, context_.layout.reduced_axes, 1, column_chunks_}};
   const ValueId self = thread_number(assembly_, Level::Row);
   const auto part = [&](IndexOp op) { return assembly_.index(op, self, integer(threads_)); };
   thread_ = rows == 1 ? self : let(indices, part(IndexOp::Rem), "thread");
@@ -22,19 +22,19 @@ void Rows::find_first_row_of_chunk() {
   row_number_ = assembly_.read(row_of_chunk_);
   places_.set_row(row_number_);
   first_places_.set_row(chunk_);
-  next_number_ = named(plus(row_number_, integer(rows_.column_chunks)), assembly_.claim("next"));
+  next_number_ = named(plus(row_number_, integer(column_chunks_)), assembly_.claim("next"));
   next_places_.set_row(next_number_);
 }
 
 Body Rows::in_row_loop(Body of_row) {
-  if (rows_.column_chunks == 0) return of_row;
+  if (column_chunks_ == 0) return of_row;
   Body all = std::move(columns_declared_);
   append(all, std::move(first_loads_.declared));
-  if (rows_.prefetches) all.push_back(load_row(chunk_, std::move(first_row_), first_loads_));
+  if (residency_.prefetches) all.push_back(load_row(chunk_, std::move(first_row_), first_loads_));
   if (threads_ > 32 && !reductions_.all().empty())  // another thread may still read results in shared memory
     of_row.push_back({Barrier{Barrier::Kind::Block}});
   Loop loop{Loop::Kind::Strided, row_of_chunk_, chunk_, places_.elements(0, row_axes_), std::move(of_row)};
-  loop.step = rows_.column_chunks, loop.unroll = 1;
+  loop.step = column_chunks_, loop.unroll = 1;
   all.push_back({std::move(loop)});
   all.push_back(loop_over(store_columns()));
   return all;
@@ -78,7 +78,7 @@ Statement Rows::loop_of(Loads& loads) {
 
 void Rows::fold_into_columns(const RowWork& work, std::vector<ValueId>::const_iterator& value) {
   for (RowReduction* reduction : work.column_reductions) {
-    reductions_.declare_columns(columns_declared_, *reduction, rows_.steps, lanes_);
+    reductions_.declare_columns(columns_declared_, *reduction, residency_.steps, lanes_);
     std::vector<ValueId> operands = {*value++};
     if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
     const AccumulatorPlace place{assembly_.read(step_number_), lanes_ > 1 ? assembly_.read(lane_) : ValueId{}};

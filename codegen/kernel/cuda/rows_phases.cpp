@@ -18,14 +18,14 @@ using How = AccessSchedule::How;
 std::vector<ir::NodeId> Rows::cache_shared_values(Job& job) {
   const std::vector<ir::NodeId> nodes = nodes_of(context_.graph, roots_of(job));
   std::vector<ir::NodeId> added;
-  for (const ir::NodeId node : rows_.cached) {
+  for (const ir::NodeId node : residency_.cached) {
     if (computed_.contains(node))
       job.known[node] = element_of(computed_.at(node));
     else if (!in_other_arms_ && std::ranges::binary_search(nodes, node))
       added.push_back(node);  // code that only some rows execute must not cache values
   }
   // Shared memory has room for the inputs only.
-  if (rows_.shared_steps > 0 && (added.size() != 1 || !reusable_input_array(added[0]))) added.clear();
+  if (residency_.shared_steps > 0 && (added.size() != 1 || !reusable_input_array(added[0]))) added.clear();
   for (const ir::NodeId node : added) job.roots.push_back({node, context_.graph[node].dtype});
   return added;
 }
@@ -55,7 +55,8 @@ bool Rows::is_read_later(uint32_t access, ir::NodeId cached) {
   std::vector<ir::NodeId> pending;
   for (uint32_t phase = phase_ + 1; phase <= reductions_.phases(); ++phase)
     std::ranges::copy(roots_of(reductions_.work_of_phase(phase).job), std::back_inserter(pending));
-  if (phase_ < rows_.speculative_phase) std::ranges::copy(reductions_.other_arms(), std::back_inserter(pending));
+  if (phase_ < context_.schedule.speculative_phase)
+    std::ranges::copy(reductions_.other_arms(), std::back_inserter(pending));
   std::set<ir::NodeId> visited;
   while (!pending.empty()) {
     const ir::NodeId node = pending.back();
@@ -71,14 +72,14 @@ bool Rows::is_read_later(uint32_t access, ir::NodeId cached) {
 
 void Rows::emit_phase(uint32_t phase) {
   phase_ = phase;
-  if (phase > 0 && phase == rows_.speculative_phase) return emit_other_arms();
+  if (phase > 0 && phase == context_.schedule.speculative_phase) return emit_other_arms();
   emit_phase(reductions_.work_of_phase(phase), body_);
 }
 
 void Rows::emit_phase(RowWork work, Body& before) {
   if (work.job.roots.empty()) return;
   if (context_.layout.has_empty_rows) return set_empty_results(work);
-  if (rows_.has_blocked_accumulators) arrays_.clear();
+  if (residency_.has_blocked_accumulators) arrays_.clear();
   vectors_.clear();
   quotients_.clear();
   std::erase_if(group_vectors_, [&](const auto& group_vector) { return !is_cached(group_vector.second); });
@@ -107,7 +108,7 @@ void Rows::emit_phase(RowWork work, Body& before) {
   append(before, std::move(row_));
   row_.clear();
   Body loads = load_cached();
-  if (rows_.has_blocked_accumulators) {
+  if (residency_.has_blocked_accumulators) {
     append(loads, std::move(around.before_run));
     around.before_run = std::move(loads);
   } else {
@@ -125,7 +126,7 @@ void Rows::emit_phase(RowWork work, Body& before) {
 
 Loop Rows::loop_over_runs(Body body) {
   Loop loop{Loop::Kind::Unrolled, run_number_, integer(0), integer(runs()), std::move(body)};
-  if (rows_.has_blocked_accumulators) loop.kind = Loop::Kind::Strided, loop.unroll = 1;
+  if (residency_.has_blocked_accumulators) loop.kind = Loop::Kind::Strided, loop.unroll = 1;
   return loop;
 }
 
@@ -139,7 +140,7 @@ void Rows::emit_other_arms() {
   for (ValueId& condition : needs_other_arm) condition = assembly_.inverse(condition);
   ValueId any = needs_other_arm[0];
   for (size_t r = 1; r < needs_other_arm.size(); ++r) any = logical_op(ir::Op::LogicalOr, {any, needs_other_arm[r]});
-  const bool has_several_rows = context_.schedule.threads > threads_;
+  const bool has_several_rows = kept_map(maps_).count(Scope::Block) > 1;
   if (has_several_rows)
     any = assembly_.add({.kind = Value::Kind::HoldsForAnyRow,
                          .type = {ir::DType::Bool},
@@ -148,7 +149,7 @@ void Rows::emit_other_arms() {
                          .naming = Value::Naming::Inline});
   Body outer_body = std::exchange(body_, {});
   in_other_arms_ = true;
-  if (rows_.has_blocked_accumulators) read_again();
+  if (residency_.has_blocked_accumulators) read_again();
   emit_phase(std::move(work), outer_body);
   in_other_arms_ = false;
   const std::vector<RowReduction*> early = reductions_.speculative();
@@ -186,7 +187,7 @@ Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value
     if (by_run) {
       if (earlier_runs)
         reduction->runs = earlier_runs;
-      else if (rows_.has_blocked_accumulators)
+      else if (residency_.has_blocked_accumulators)
         reductions_.declare_shared_runs(around.before, *reduction, runs(), threads_);
       else
         reductions_.declare_runs(around.before, *reduction, runs());
@@ -208,7 +209,7 @@ Body Rows::load_cached() {
   Body loads = std::move(loads_.declared);
   loads.push_back(loop_of(loads_));
   loads_ = {};
-  if (!rows_.prefetches) return loads;
+  if (!residency_.prefetches) return loads;
   loads.push_back({Let{next_number_}});
   loads.push_back(load_row(next_number_, std::move(next_row_), next_loads_));
   return loads;
@@ -216,7 +217,7 @@ Body Rows::load_cached() {
 
 void Rows::combine(const RowWork& work) {
   for (RowReduction* reduction : work.reductions)
-    reductions_.combine(body_, *reduction, lanes_of(*reduction), threads_ / rows_.cluster, 1, rows_.cluster);
+    reductions_.combine(body_, *reduction, lanes_of(*reduction), threads_ / cluster_, 1, cluster_);
 }
 
 void Rows::set_empty_results(const RowWork& work) {

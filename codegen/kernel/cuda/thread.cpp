@@ -6,15 +6,6 @@
 #include <iterator>
 
 namespace ingot::codegen {
-namespace {
-
-uint32_t count_of(const LoopMap& loop_map, Scope scope) {
-  const auto step = std::ranges::find(loop_map.steps, scope, &MappedLoop::scope);
-  return step == loop_map.steps.end() ? 1 : step->count;
-}
-
-}  // namespace
-
 ValueId block_number(const KernelContext& context, Assembly& assembly) {
   const ValueId block =
       assembly.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
@@ -34,7 +25,7 @@ ValueId thread_number(Assembly& assembly, Level level) {
 ThreadElements::ThreadElements(const KernelContext& context, Assembly& assembly, Memory& memory, ThreadBody& body)
     : context_(context), schedule_(context.schedule), assembly_(assembly), memory_(memory), body_(body) {
   lane_ = assembly_.variable("k", {}, Level::Element);
-  if (!schedule_.loop_maps.empty()) steps_ = count_of(schedule_.loop_maps.back(), Scope::Serial);
+  if (!schedule_.loop_maps.empty()) steps_ = schedule_.loop_maps.back().count(Scope::Serial);
   assembly_.set_block({Level::Kernel, Level::Row}, steps_ > 1 ? body_.of_row : body_.thread);
   assembly_.set_block({Level::Thread}, body_.thread);
   assembly_.set_block({Level::Fetch}, body_.fetch);
@@ -55,7 +46,7 @@ void ThreadElements::find() {
   first_ = assembly_.let(indices, first_element_of(loop_map), name_of("i"));
   end_ = assembly_.read(memory_.numel());
   indices.push_back({Return{first_, end_}});
-  assembly_.kernel.launch.grid = {{loop_map.first, loop_map.axes, schedule_.threads * schedule_.lanes}};
+  assembly_.kernel.launch.grid = {{loop_map.first, loop_map.axes, schedule_.threads() * schedule_.lanes()}};
   if (schedule_.coordinates == Coordinates::Carry) start_carrying();
 }
 
@@ -64,11 +55,11 @@ void ThreadElements::find() {
 ValueId ThreadElements::first_element_of(const LoopMap& loop_map) {
   const ValueId block = block_number(context_, assembly_), thread = thread_number(assembly_, Level::Thread);
   uint32_t inner = 1, of_block = 1, of_thread = 1;
-  for (auto step = loop_map.steps.rbegin(); step != loop_map.steps.rend(); ++step) {
-    if (step->scope == Scope::Grid) of_block = inner;
-    if (step->scope == Scope::Block) of_thread = inner;
-    if (step->scope == Scope::Vector) lane_step_ = inner;
-    inner *= std::max(1u, step->count);
+  for (auto loop = loop_map.loops.rbegin(); loop != loop_map.loops.rend(); ++loop) {
+    if (loop->scope == Scope::Grid) of_block = inner;
+    if (loop->scope == Scope::Block) of_thread = inner;
+    if (loop->scope == Scope::Vector) lane_step_ = inner;
+    inner *= std::max(1u, loop->count);
   }
   const ValueId blocks = assembly_.index(IndexOp::Mul, block, assembly_.integer(of_block / of_thread));
   const ValueId sum = assembly_.index(IndexOp::Add, blocks, thread);
@@ -78,7 +69,7 @@ ValueId ThreadElements::first_element_of(const LoopMap& loop_map) {
 
 /// Several steps of a block through the domain. If all elements of the block's part exist, no step has a guard.
 void ThreadElements::find_steps(const LoopMap& loop_map) {
-  const uint32_t block_elements = steps_ * schedule_.threads * schedule_.lanes;
+  const uint32_t block_elements = steps_ * schedule_.threads() * schedule_.lanes();
   assembly_.kernel.launch.grid = {{loop_map.first, loop_map.axes, block_elements}};
   const ValueId before =
       assembly_.index(IndexOp::Mul, assembly_.integer(block_elements), block_number(context_, assembly_));
@@ -93,8 +84,8 @@ void ThreadElements::find_steps(const LoopMap& loop_map) {
 /// Each block has a part of one row. The vectors of its threads are aligned in memory, so the first vector of a row may
 /// start before the row.
 void ThreadElements::find_row() {
-  const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes,
-                 block_elements = steps_ * schedule_.threads * lanes;
+  const uint32_t inner = context_.rank() - 1, lanes = schedule_.lanes(),
+                 block_elements = steps_ * schedule_.threads() * lanes;
   // The least number of a row's elements that a block computes, whatever the row's alignment.
   const uint32_t least_elements = block_elements - (lanes - 1);
   assembly_.kernel.launch.grid = {{0, inner, 1}, {inner, 1, least_elements}};
@@ -117,7 +108,7 @@ void ThreadElements::find_row() {
     first_ = assembly_.read(step_);
     return;
   }
-  const ValueId before = index(IndexOp::Mul, number, integer(schedule_.threads));
+  const ValueId before = index(IndexOp::Mul, number, integer(schedule_.threads()));
   const ValueId offset =
       index(IndexOp::Mul, integer(lanes), index(IndexOp::Add, before, thread_number(assembly_, Level::Thread)));
   first_ = let_index(index(IndexOp::Add, aligned, offset), name_of("i"));
@@ -126,7 +117,7 @@ void ThreadElements::find_row() {
 
 ValueId ThreadElements::end_of_block() {
   return assembly_.index(IndexOp::Add, first_of_block_,
-                         assembly_.integer(steps_ * schedule_.threads * schedule_.lanes));
+                         assembly_.integer(steps_ * schedule_.threads() * schedule_.lanes()));
 }
 
 ValueId ThreadElements::is_within_row() {
@@ -141,12 +132,12 @@ ValueId ThreadElements::is_within_row() {
 Statement ThreadElements::steps(Body step) {
   if (schedule_.coordinates != Coordinates::Row) {
     Loop loop{Loop::Kind::Steps, step_, first_of_block_, end_, std::move(step)};
-    loop.lanes = schedule_.lanes, loop.step = steps_, loop.valid = whole_;
+    loop.lanes = schedule_.lanes(), loop.step = steps_, loop.valid = whole_;
     return {std::move(loop)};
   }
-  const uint32_t step_elements = schedule_.threads * schedule_.lanes;
+  const uint32_t step_elements = schedule_.threads() * schedule_.lanes();
   const ValueId thread = thread_number(assembly_, Level::Thread);
-  const ValueId offset = assembly_.index(IndexOp::Mul, assembly_.integer(schedule_.lanes), thread);
+  const ValueId offset = assembly_.index(IndexOp::Mul, assembly_.integer(schedule_.lanes()), thread);
   Loop loop{Loop::Kind::Strided, step_, assembly_.index(IndexOp::Add, first_of_block_, offset),
             assembly_.index(IndexOp::Min, end_of_block(), end_), std::move(step)};
   loop.step = step_elements, loop.unroll = 1;
@@ -187,7 +178,7 @@ const std::string& ThreadElements::name_of(const std::string& preferred) {
 // Elements of a thread
 
 Loop ThreadElements::over_lanes(Body body) const {
-  return {Loop::Kind::Unrolled, lane_, assembly_.integer(0), assembly_.integer(schedule_.lanes), std::move(body)};
+  return {Loop::Kind::Unrolled, lane_, assembly_.integer(0), assembly_.integer(schedule_.lanes()), std::move(body)};
 }
 
 void ThreadElements::forget_element() {
@@ -289,8 +280,8 @@ ValueId ThreadElements::carried_coordinate(uint32_t axis, Level level) {
 ValueId ThreadElements::lane_vector(ValueId value, const std::string& name) {
   SymbolId& vector = lane_vectors_[value];
   if (!vector) {
-    const Type type{assembly_[value].type.dtype, schedule_.lanes};
-    vector = assembly_.variable(fmt::format("{}_{}", name, schedule_.lanes), type, Level::Thread);
+    const Type type{assembly_[value].type.dtype, schedule_.lanes()};
+    vector = assembly_.variable(fmt::format("{}_{}", name, schedule_.lanes()), type, Level::Thread);
     body_.fetched_vectors.push_back({Declare{vector}});
     body_.fetch.push_back({Assign{assembly_.lane(assembly_.read(vector), lane_number(Level::Fetch)), value}});
   }

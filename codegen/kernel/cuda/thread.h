@@ -49,7 +49,7 @@ class ThreadElements : public Space {
   ValueId is_whole() { return whole_ ? assembly_.read(whole_) : ValueId{}; }
 
   /// Whether a thread has several elements per step (has_lanes), and they are adjacent (has_neighbours).
-  bool has_lanes() const { return schedule_.lanes > 1; }
+  bool has_lanes() const { return schedule_.lanes() > 1; }
   bool has_neighbours() const { return has_lanes() && lane_step_ == 1; }
   /// The number of an element in the thread's vector.
   ValueId lane_number(Level level) { return assembly_.read(lane_, level); }

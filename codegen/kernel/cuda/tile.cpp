@@ -27,10 +27,10 @@ class Tile : public Space, public AccessEmitter {
     memory_.set_space(*this);
     row_axis_ = schedule_.tile_axis;
     column_axis_ = context.rank() - 1;
-    lanes_ = schedule_.lanes;
+    lanes_ = schedule_.lanes();
     const LoopMap& across = schedule_.loop_maps[row_axis_];
-    thread_rows_ = across.steps[1].count;
-    row_step_ = across.steps[2].count;
+    thread_rows_ = across.count(Scope::Vector);
+    row_step_ = across.count(Scope::Block);
     size_ = thread_rows_ * row_step_;
     uint32_t scope = 0;
     for (Pass* pass : {&whole_[0], &whole_[1], &clamped_[0], &clamped_[1], &fill_, &compute_, &write_})
