@@ -153,6 +153,17 @@ ValueId Memory::vector(uint32_t leader, const GroupVector& group_vector, Level l
                         .naming = Value::Naming::Inline});
 }
 
+Statement Memory::store_vector(uint32_t leader, const GroupVector& group_vector, std::vector<ValueId> members) {
+  const Type type{type_in_memory(leader), group_vector.width};
+  const ValueId base = space_->base(leader), at = index(leader, Level::Element, group_vector.first);
+  const auto inline_value = [&](Value::Kind kind, std::vector<ValueId> operands) {
+    return assembly_.add(
+        {.kind = kind, .type = type, .operands = std::move(operands), .naming = Value::Naming::Inline});
+  };
+  if (group_vector.width == 1) return {Assign{inline_value(Value::Kind::Load, {base, at}), members[0]}};
+  return {StoreVector{base, at, inline_value(Value::Kind::Pack, std::move(members))}};
+}
+
 std::string Memory::group_vector_name(uint32_t leader, const GroupVector& group_vector) const {
   if (context_.schedule.accesses[leader].group_vectors.size() == 1) return vector_name(leader, group_vector.width);
   std::string name = assembly_[pointer(leader)].name + "_";

@@ -92,6 +92,8 @@ class Memory {
   const GroupVector* group_vector_of(uint32_t access) const;
   /// Loads a vector of an access group.
   ValueId vector(uint32_t leader, const GroupVector& group_vector, Level level);
+  /// Stores a vector of an access group, element by element if its width is 1.
+  Statement store_vector(uint32_t leader, const GroupVector& group_vector, std::vector<ValueId> members);
   /// The name of a vector of an access group: "x4"; if the group has several, "x_01" and "x_23".
   std::string group_vector_name(uint32_t leader, const GroupVector& group_vector) const;
   /// The author's name of a node's value, claimed; empty if there is none.

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "codegen/kernel/computation.h"
+#include "codegen/kernel/cuda/group_vectors.h"
 #include "codegen/kernel/cuda/thread.h"
 #include "codegen/kernel/memory.h"
 #include "codegen/kernel/targets.h"
@@ -26,7 +27,8 @@ class ElementsKernel : public AccessEmitter {
         schedule_(context.schedule),
         assembly_(context),
         memory_(context, assembly_),
-        elements_(context, assembly_, memory_, body_) {
+        elements_(context, assembly_, memory_, body_),
+        group_vectors_(context, assembly_, memory_) {
     memory_.set_space(elements_);
   }
 
@@ -182,19 +184,16 @@ class ElementsKernel : public AccessEmitter {
     if (group_vector.width == 1) return;
     const bool is_masked = schedule_.accesses[leader].is_masked, is_fetched = elements_.has_lanes() && !is_masked;
     const Level level = is_fetched ? Level::Fetch : is_masked ? Level::Element : Level::Thread;
-    const Type type{memory_.type_in_memory(leader), group_vector.width};
-    const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type,
-                                               is_masked ? Level::Element : Level::Thread);
+    const SymbolId vector = group_vectors_.declare(leader, group_vector, is_masked ? Level::Element : Level::Thread,
+                                                   is_fetched ? schedule_.lanes() : 0);
     const ValueId value = memory_.vector(leader, group_vector, level);
     if (is_fetched) {
-      assembly_[vector].extents = {schedule_.lanes()};
       body_.fetched_vectors.push_back({Declare{vector}});
       body_.fetch.push_back(
           {Assign{assembly_.item(assembly_.read(vector), elements_.lane_number(Level::Fetch)), value}});
     } else {
       (is_masked ? assembly_.block(Level::Element) : body_.loads).push_back({Declare{vector, value}});
     }
-    group_vectors_[{leader, group_vector.first}] = vector;
   }
 
   /// Loads the masked access groups that have hoisted predicates. The predicates and these loads come after the loads
@@ -205,37 +204,19 @@ class ElementsKernel : public AccessEmitter {
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, conditions);
     for (size_t g = 0; g < groups.size(); ++g) {
       const auto [leader, holds] = groups[g];
-      Body vectors = hoisted_vectors(leader);
+      Body vectors = group_vectors_.load_all(leader, schedule_.lanes(), elements_.lane_number(Level::Element),
+                                             Level::Element, body_.fetched_vectors);
       body_.element.push_back({If{holds ? values[g] : assembly_.inverse(values[g]), std::move(vectors)}});
     }
     body_.hoisted = std::exchange(body_.element, {});
     elements_.forget_element();
   }
 
-  /// Declares a group's vectors for all of a thread's elements; returns the statements that load those of one element.
-  Body hoisted_vectors(uint32_t leader) {
-    Body filled;
-    for (const GroupVector& group_vector : schedule_.accesses[leader].group_vectors) {
-      if (group_vector.width == 1) continue;
-      const Type type{memory_.type_in_memory(leader), group_vector.width};
-      const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type, Level::Thread);
-      assembly_[vector].extents = {schedule_.lanes()};
-      body_.fetched_vectors.push_back({Declare{vector}});
-      const ValueId target = assembly_.item(assembly_.read(vector), elements_.lane_number(Level::Element));
-      filled.push_back({Assign{target, memory_.vector(leader, group_vector, Level::Element)}});
-      group_vectors_[{leader, group_vector.first}] = vector;
-    }
-    return filled;
-  }
-
   /// The element of an access, from a vector of its access group.
   ValueId group_element(uint32_t access, const GroupVector& group_vector) {
-    const AccessLayout& layout = context_.layout.accesses[access];
-    if (!group_vectors_.contains({layout.leader, group_vector.first})) load_group_vector(layout.leader, group_vector);
-    const SymbolId symbol = group_vectors_.at({layout.leader, group_vector.first});
-    ValueId vector = assembly_.read(symbol);
-    if (!assembly_[symbol].extents.empty()) vector = assembly_.item(vector, elements_.lane_number(Level::Element));
-    return assembly_.lane(vector, assembly_.integer(layout.neighbour - group_vector.first));
+    const uint32_t leader = context_.layout.accesses[access].leader;
+    if (!group_vectors_.contains(leader, group_vector)) load_group_vector(leader, group_vector);
+    return group_vectors_.element(access, group_vector, elements_.lane_number(Level::Element));
   }
 
   /// An element that is loaded alone, not in a vector.
@@ -299,29 +280,11 @@ class ElementsKernel : public AccessEmitter {
 
   void store_group_vectors(uint32_t leader, const std::vector<ValueId>& results) {
     const auto first_store = static_cast<uint32_t>(schedule_.accesses.size() - results.size());
-    const auto value_at = [&](uint32_t neighbour) {
-      for (uint32_t a = first_store;; ++a)
-        if (context_.layout.accesses[a].leader == leader && context_.layout.accesses[a].neighbour == neighbour)
-          return results[a - first_store];
-    };
-    Body& stores = stores_of_a_lane();
-    for (const GroupVector& group_vector : schedule_.accesses[leader].group_vectors) {
-      std::vector<ValueId> members;
-      for (uint32_t k = 0; k < group_vector.width; ++k) members.push_back(value_at(group_vector.first + k));
-      const ValueId index = memory_.index(leader, Level::Element, group_vector.first);
-      const Type type{memory_.type_in_memory(leader), group_vector.width};
-      if (group_vector.width == 1) {
-        const ValueId target = assembly_.add({.kind = Value::Kind::Load,
-                                              .type = type,
-                                              .operands = {elements_.base(leader), index},
-                                              .naming = Value::Naming::Inline});
-        stores.push_back({Assign{target, members[0]}});
-        continue;
-      }
-      const ValueId vector = assembly_.add(
-          {.kind = Value::Kind::Pack, .type = type, .operands = members, .naming = Value::Naming::Inline});
-      stores.push_back({StoreVector{elements_.base(leader), index, vector}});
-    }
+    std::map<uint32_t, ValueId> values;
+    for (uint32_t a = first_store; a < schedule_.accesses.size(); ++a)
+      if (const AccessLayout& layout = context_.layout.accesses[a]; layout.leader == leader)
+        values.emplace(layout.neighbour, results[a - first_store]);
+    std::ranges::move(group_vectors_.stores(leader, values), std::back_inserter(stores_of_a_lane()));
   }
 
   // Assembly
@@ -348,9 +311,9 @@ class ElementsKernel : public AccessEmitter {
   Memory memory_;
   ThreadBody body_;
   ThreadElements elements_;
-  ValueId whole_, store_guard_;                                      ///< see is_whole; the condition of guarded_stores_
-  std::map<uint32_t, SymbolId> vectors_;                             ///< by access
-  std::map<std::pair<uint32_t, uint32_t>, SymbolId> group_vectors_;  ///< by the leader and GroupVector::first
+  GroupVectors group_vectors_;
+  ValueId whole_, store_guard_;           ///< see is_whole; the condition of guarded_stores_
+  std::map<uint32_t, SymbolId> vectors_;  ///< by access
   Body guarded_stores_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/kernel/cuda/batch.h"
+#include "codegen/kernel/cuda/group_vectors.h"
 #include "codegen/kernel/cuda/reduce.h"
 
 // The threads of a row are adjacent: a thread handles `lanes` adjacent elements at a time, and the next thread the
@@ -23,6 +24,7 @@ class Rows : public CudaReduce {
       : CudaReduce(context, part),
         run_number_(assembly_.variable("r", {}, Level::Thread)),
         batch_(context, assembly_, memory_),
+        group_vectors_(context, assembly_, memory_),
         first_places_(context, assembly_, memory_, first_row_),
         next_places_(context, assembly_, memory_, next_row_) {}
 
@@ -129,17 +131,12 @@ class Rows : public CudaReduce {
 
   /// The values of an access group, by their distance from the leader; nothing if another phase stores some of them.
   std::optional<std::map<uint32_t, ValueId>> whole_group(uint32_t leader, const std::map<uint32_t, ValueId>& values);
-  void store_group_vector(uint32_t leader, const GroupVector& group_vector, const std::map<uint32_t, ValueId>& group);
 
-  /// Whether a variable for an access group's vectors is still available in later phases.
-  bool is_cached(SymbolId vector) const { return is_register_cached() && !assembly_[vector].extents.empty(); }
   /// Loads a vector of an access group.
-  SymbolId load_group_vector(uint32_t leader, const GroupVector& group_vector);
+  void load_group_vector(uint32_t leader, const GroupVector& group_vector);
 
   /// Loads the masked access groups that have hoisted predicates, before anything else of the job is computed.
   void load_hoisted(const Job& job);
-  /// Declares an access group's vectors for all runs; returns the statements that load those of one run.
-  Body hoisted_vectors(uint32_t leader);
 
   /// Guards `body` by whether the element exists; the first steps need no guard.
   Body guarded(ValueId is_element, Body body);
@@ -228,6 +225,7 @@ class Rows : public CudaReduce {
   SymbolId from_, run_number_;    ///< the variables of the loops over elements (the first of all runs), and over runs
   ValueId first_, loaded_index_;  ///< a thread's first element; the element to load (see loads_groups_ahead)
   Batch batch_;
+  GroupVectors group_vectors_;
   SymbolId row_of_chunk_;                 ///< the variable of the loop over a chunk's rows (fused column partials)
   Body columns_declared_;                 ///< accumulators of the fused column partials
   Body first_row_, next_row_;             ///< the statements that compute the positions below
@@ -239,9 +237,8 @@ class Rows : public CudaReduce {
   bool in_other_arms_ = false;            ///< the statements are only for rows that take the other arm: emit_other_arms
   bool is_read_again_ = false;            ///< a row with blocked accumulators is traversed again; no phase follows
   std::map<uint32_t, SymbolId> arrays_;   ///< of accesses that are loaded once
-  std::map<std::pair<uint32_t, uint32_t>, SymbolId> group_vectors_;  ///< by the leader and GroupVector::first
-  std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;        ///< vectors, by the operands of the division
-  std::map<ir::NodeId, SymbolId> computed_;                          ///< of nodes that are computed once and cached
+  std::map<std::pair<ValueId, ValueId>, SymbolId> quotients_;  ///< vectors, by the operands of the division
+  std::map<ir::NodeId, SymbolId> computed_;                    ///< of nodes that are computed once and cached
   Loads loads_, first_loads_, next_loads_;
 };
 

@@ -126,12 +126,9 @@ void Rows::read_ahead() {
 }
 
 ValueId Rows::group_element(uint32_t access, const GroupVector& group_vector) {
-  const AccessLayout& layout = context_.layout.accesses[access];
-  SymbolId& vector = group_vectors_[{layout.leader, group_vector.first}];
-  if (!vector) vector = load_group_vector(layout.leader, group_vector);
-  ValueId mine = assembly_.read(vector);
-  if (!assembly_[vector].extents.empty()) mine = assembly_.item(mine, assembly_.read(step_number_));
-  return assembly_.lane(mine, integer(layout.neighbour - group_vector.first));
+  const uint32_t leader = context_.layout.accesses[access].leader;
+  if (!group_vectors_.contains(leader, group_vector)) load_group_vector(leader, group_vector);
+  return group_vectors_.element(access, group_vector, assembly_.read(step_number_));
 }
 
 void Rows::store_groups(const std::map<uint32_t, ValueId>& values) {
@@ -141,8 +138,7 @@ void Rows::store_groups(const std::map<uint32_t, ValueId>& values) {
     if (!group)
       element().push_back({Assign{memory_.element_lvalue(access, Level::Element), value}});
     else if (access == leader)
-      for (const GroupVector& group_vector : how(leader).group_vectors)
-        store_group_vector(leader, group_vector, *group);
+      append(element(), group_vectors_.stores(leader, *group));
   }
 }
 
@@ -158,40 +154,22 @@ std::optional<std::map<uint32_t, ValueId>> Rows::whole_group(uint32_t leader,
   return group;
 }
 
-void Rows::store_group_vector(uint32_t leader, const GroupVector& group_vector,
-                              const std::map<uint32_t, ValueId>& group) {
-  const Type type{memory_.type_in_memory(leader), group_vector.width};
-  const ValueId index = memory_.index(leader, Level::Element, group_vector.first);
-  std::vector<ValueId> members;
-  for (uint32_t k = 0; k < group_vector.width; ++k) members.push_back(group.at(group_vector.first + k));
-  const auto inline_value = [&](Value::Kind kind, std::vector<ValueId> operands) {
-    return assembly_.add(
-        {.kind = kind, .type = type, .operands = std::move(operands), .naming = Value::Naming::Inline});
-  };
-  if (group_vector.width == 1)
-    element().push_back({Assign{inline_value(Value::Kind::Load, {base(leader), index}), members[0]}});
-  else
-    element().push_back({StoreVector{base(leader), index, inline_value(Value::Kind::Pack, members)}});
-}
-
-SymbolId Rows::load_group_vector(uint32_t leader, const GroupVector& group_vector) {
-  const Type type{memory_.type_in_memory(leader), group_vector.width};
+void Rows::load_group_vector(uint32_t leader, const GroupVector& group_vector) {
   const bool is_masked = how(leader).is_masked;
   const bool is_ahead = !is_masked && (is_register_cached() ? phase_ == 0 : loads_groups_ahead());
   const Level level = is_masked ? Level::Element : Level::Thread;
-  const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type, level);
+  const uint32_t count = is_register_cached() ? residency_.steps : runs();
+  const SymbolId vector = group_vectors_.declare(leader, group_vector, level, is_ahead ? count : 0);
   const ValueId index = element_index_;
   if (is_ahead && !is_register_cached()) element_index_ = loaded_index_;
   const ValueId value = memory_.vector(leader, group_vector, level);
   element_index_ = index;
   if (is_ahead) {
-    assembly_[vector].extents = {is_register_cached() ? residency_.steps : runs()};
     loads_.declared.push_back({Declare{vector}});
     loads_.step.push_back({Assign{step_element(vector), value}});
   } else {
     assembly_.block(level).push_back({Declare{vector, value}});
   }
-  return vector;
 }
 
 void Rows::load_hoisted(const Job& job) {
@@ -202,25 +180,12 @@ void Rows::load_hoisted(const Job& job) {
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, conditions);
   for (size_t g = 0; g < groups.size(); ++g) {
     const auto [leader, holds] = groups[g];
-    Body vectors = hoisted_vectors(leader);
+    Body vectors =
+        group_vectors_.load_all(leader, runs(), assembly_.read(step_number_), Level::Thread, loads_.declared);
     append(loads_.hoisted, std::exchange(step_, {}));
     loads_.hoisted.push_back({If{holds ? values[g] : assembly_.inverse(values[g]), std::move(vectors)}});
   }
   element_index_ = index;
-}
-
-Body Rows::hoisted_vectors(uint32_t leader) {
-  Body filled;
-  for (const GroupVector& group_vector : how(leader).group_vectors) {
-    if (group_vector.width == 1) continue;
-    const Type type{memory_.type_in_memory(leader), group_vector.width};
-    const SymbolId vector = assembly_.variable(memory_.group_vector_name(leader, group_vector), type, Level::Thread);
-    assembly_[vector].extents = {runs()};
-    loads_.declared.push_back({Declare{vector}});
-    filled.push_back({Assign{step_element(vector), memory_.vector(leader, group_vector, Level::Thread)}});
-    group_vectors_[{leader, group_vector.first}] = vector;
-  }
-  return filled;
 }
 
 Body Rows::guarded(ValueId is_element, Body body) {

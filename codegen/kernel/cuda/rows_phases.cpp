@@ -82,7 +82,7 @@ void Rows::emit_phase(RowWork work, Body& before) {
   if (residency_.has_blocked_accumulators) arrays_.clear();
   vectors_.clear();
   quotients_.clear();
-  std::erase_if(group_vectors_, [&](const auto& group_vector) { return !is_cached(group_vector.second); });
+  group_vectors_.forget(is_register_cached());
   if (phase_ == 0) read_ahead();
   load_hoisted(work.job);
   const std::vector<ir::NodeId> added = cache_shared_values(work.job);
