@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "codegen/schedule/strategy.h"
 #include "runtime/call/bound_call.h"
 #include "runtime/call/host_run.h"
 

@@ -8,6 +8,7 @@
 
 #include "codegen/generate.h"
 #include "codegen/print/print.h"
+#include "codegen/schedule/strategy.h"
 #include "codegen/shape/layout.h"
 #include "codegen/shape/outline.h"
 #include "codegen/shape/partition.h"

@@ -1,0 +1,160 @@
+#include "codegen/schedule/strategy.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace ingot::codegen {
+namespace {
+
+/// The number of a kernel's rows, and the elements of one.
+struct Rows {
+  int64_t count = 1, length = 1;
+  uint32_t dims = 0;  ///< dims along which a row has several elements
+};
+
+Rows rows_of(const KernelOutline& kernel, std::span<const ir::HostValue> host) {
+  Rows rows;
+  for (size_t d = 0; d < kernel.domain.size(); ++d) {
+    const int64_t size = host[kernel.domain[d].index].as_int();
+    (kernel.reduced[d] ? rows.length : rows.count) *= size;
+    rows.dims += kernel.reduced[d] && size != 1;
+  }
+  return rows;
+}
+
+/// Whether fused column partials pay off: rows are neither too short nor too long, and lie along a single dim, so that
+/// both kernels number the columns alike. Partial results are written and read again, which pays off if a chunk has
+/// eight rows or more.
+bool column_partials_pay_off(const Rows& rows) {
+  constexpr int64_t kShortest = 1 << 7, kLongest = 1 << 13, kRowsOfChunk = 8;
+  return rows.dims == 1 && rows.length > kShortest && rows.length <= kLongest &&
+         rows.count >= kRowsOfChunk * chunks_of_column(rows.length);
+}
+
+/// Whether every load of a kernel with fused column partials has stride 1 or 0 along the rows.
+bool loads_along_rows(const Outline& outline, std::span<const KernelGeometry> geometries) {
+  for (size_t k = 0; k < outline.kernels.size(); ++k) {
+    const KernelOutline& kernel = outline.kernels[k];
+    if (kernel.column_reductions.empty()) continue;
+    for (size_t a = 0; a < kernel.accesses.size(); ++a) {
+      const std::vector<int64_t>& strides = geometries[k].accesses[a].strides;
+      if (kernel.accesses[a].kind == AccessUse::Kind::Load && !strides.empty() && std::abs(strides.back()) > 1)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// An element that is not loaded, but computed from indices or random numbers, takes about as long as a load of these
+/// bytes.
+constexpr int64_t kComputedBytes = 4;
+
+/// The memory traffic of a kernel over rows.
+struct Traffic {
+  int64_t row_bytes = 0;     ///< loaded per row in each phase; at least kComputedBytes for each element
+  int64_t stored_bytes = 0;  ///< of all results with a value per element
+  uint32_t loads = 0;        ///< with a value per element
+  bool gathers = false;
+  bool is_across = false;  ///< adjacent rows are adjacent in memory
+};
+
+Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) {
+  const size_t rank = geometry.extents.size(), row_axes = rank - geometry.reduced_axes;
+  Traffic traffic;
+  int64_t across = 0, along = 0;
+  for (size_t a = 0; a < kernel.accesses.size(); ++a) {
+    const AccessUse& use = kernel.accesses[a];
+    const std::vector<int64_t>& strides = geometry.accesses[a].strides;
+    traffic.gathers |= use.kind == AccessUse::Kind::Gather;
+    if (!use.has_tensor() || strides.size() != rank) continue;
+    const auto varies = [&](size_t first, size_t last) {
+      return std::any_of(strides.begin() + static_cast<ptrdiff_t>(first),
+                         strides.begin() + static_cast<ptrdiff_t>(last), [](int64_t stride) { return stride != 0; });
+    };
+    if (!varies(row_axes, rank)) continue;
+    const int64_t bytes = ir::size_of(use.dtype);
+    if (use.kind == AccessUse::Kind::Store) {
+      traffic.stored_bytes += geometry.numel * bytes;
+      continue;
+    }
+    if (row_axes > 0 && geometry.rows() > 1 && !varies(0, row_axes))
+      continue;  // a broadcast operand stays in the cache
+    ++traffic.loads;
+    traffic.row_bytes += geometry.length * bytes;
+    (row_axes > 0 && strides.back() != 1 && strides[row_axes - 1] == 1 ? across : along) += bytes;
+  }
+  traffic.row_bytes = std::max(traffic.row_bytes, kComputedBytes * geometry.length);
+  traffic.is_across = across > along;
+  return traffic;
+}
+
+/// An estimate of how long a GPU takes for a kernel with several phases, in nanoseconds: in one kernel, and with one
+/// kernel per phase (docs/performance.md: kernel-per-phase).
+struct Times {
+  double whole, per_phase;
+};
+
+Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
+  // Throughput of all blocks and of one block, in bytes per nanosecond. It is lower if a block reads its row again in
+  // each phase, because few of its loads are in flight.
+  constexpr double kAll = 3500, kBlock = 60, kAllReadingAgain = 1400, kBlockReadingAgain = 27;
+  constexpr double kLaunch = 4000;                                     // nanoseconds
+  constexpr int64_t kClusterBytes = 1 << 20, kBlockBytes = 128 << 10;  // of a row that a cluster and a block can hold
+  constexpr int64_t kRowsOfBlock = 128;                                // if adjacent rows are adjacent in memory
+  const Traffic traffic = traffic_of(kernel, geometry);
+  const int64_t rows = geometry.rows();
+  const double loaded = static_cast<double>(rows) * static_cast<double>(traffic.row_bytes);
+  const auto stored = static_cast<double>(traffic.stored_bytes);
+  const double phases = kernel.phases();
+  const auto time = [](double bytes, int64_t blocks, double of_block, double of_all) {
+    return bytes / std::min(of_all, of_block * static_cast<double>(blocks));
+  };
+  const int64_t held_bytes = traffic.loads == 1 ? kClusterBytes : kBlockBytes;
+  const bool is_held = !traffic.gathers && traffic.row_bytes <= held_bytes;
+  const double whole =
+      traffic.is_across ? time(phases * loaded + stored, (rows + kRowsOfBlock - 1) / kRowsOfBlock, kBlock, kAll)
+      : is_held ? time(loaded + stored, rows * std::max<int64_t>(1, traffic.row_bytes / kBlockBytes), kBlock, kAll)
+                : time(phases * loaded + stored, rows, kBlockReadingAgain, kAllReadingAgain);
+  // Two launches for each phase: for the partial results of blocks, and for the results. Storing elements takes one.
+  const double launches = 2 * phases - (stored > 0 ? 1 : 0);
+  return {kLaunch + whole, kLaunch * launches + (phases * loaded + stored) / kAll};
+}
+
+/// CPU: whether threads should share rows: there are fewer rows than threads, and they are long.
+bool should_share_rows(const KernelGeometry& geometry) {
+  constexpr int64_t kFewRows = 16, kLength = 1 << 15;
+  return geometry.rows() < kFewRows && geometry.length > kLength * geometry.rows();
+}
+
+/// Whether one kernel per phase is faster than one kernel for all phases.
+bool is_faster_per_phase(const Outline& whole, std::span<const KernelGeometry> geometries, bool on_cuda) {
+  double gained = 0;
+  for (size_t k = 0; k < whole.kernels.size(); ++k) {
+    if (!whole.kernels[k].reduces() || whole.kernels[k].phases() == 1 || geometries[k].numel == 0) continue;
+    if (!on_cuda) {
+      if (should_share_rows(geometries[k])) return true;
+      continue;
+    }
+    const Times times = cuda_times(whole.kernels[k], geometries[k]);
+    gained += times.whole - times.per_phase;
+  }
+  return gained > 0;
+}
+
+}  // namespace
+
+PartitionStrategy partition_strategy_of(
+    const Outlines& outlines, std::span<const ir::HostValue> host, bool on_cuda,
+    const std::function<std::vector<KernelGeometry>(const Outline&)>& geometries_of) {
+  const auto has_suitable_rows = [&](const KernelOutline& kernel) {
+    return kernel.column_reductions.empty() || column_partials_pay_off(rows_of(kernel, host));
+  };
+  if (on_cuda && outlines.fused_columns && std::ranges::all_of(outlines.fused_columns->kernels, has_suitable_rows) &&
+      loads_along_rows(*outlines.fused_columns, geometries_of(*outlines.fused_columns)))
+    return PartitionStrategy::FusedColumns;
+  return outlines.per_phase && is_faster_per_phase(outlines.whole, geometries_of(outlines.whole), on_cuda)
+             ? PartitionStrategy::PerPhase
+             : PartitionStrategy::Whole;
+}
+
+}  // namespace ingot::codegen
