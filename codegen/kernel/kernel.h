@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -316,6 +319,11 @@ struct Kernel {
   const Value& operator[](ValueId id) const { return values[id.index]; }
   const Symbol& operator[](SymbolId id) const { return symbols[id.index]; }
 };
+
+/// Adds statements to the end of a body.
+inline void append(Body& body, Body statements) { std::ranges::move(statements, std::back_inserter(body)); }
+/// Takes the statements of a body and clears it.
+inline Body take(Body& body) { return std::exchange(body, {}); }
 
 /// The name of the function, or of the reduction's class, in the prelude.
 std::string_view name_of(Call::Function function);

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <iterator>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "codegen/kernel/computation.h"
@@ -71,9 +68,5 @@ class CpuKernel : public Space, public AccessEmitter {
   SymbolId error_code_;
   bool checks_elements_ = false;  ///< the loop over elements may set the error code
 };
-
-inline void append(Body& body, Body statements) { std::ranges::move(statements, std::back_inserter(body)); }
-/// Takes the statements of a body and clears it.
-inline Body take(Body& body) { return std::exchange(body, {}); }
 
 }  // namespace ingot::codegen

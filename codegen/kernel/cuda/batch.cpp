@@ -57,17 +57,16 @@ ValueId Batch::batch_in_tensor(uint32_t access) {
 
 Body Batch::loads() {
   Body body = std::move(declared_);
-  const auto append = [&](Body& statements) { std::ranges::move(statements, std::back_inserter(body)); };
-  append(loads_);
+  append(body, loads_);
   if (!loads_.empty()) body.push_back({Barrier{Barrier::Kind::Warp}});
-  append(pointers_);
+  append(body, pointers_);
   return body;
 }
 
 Body Batch::stores() {
   if (stores_.empty()) return {};
   Body body = {{Barrier{Barrier::Kind::Warp}}};
-  std::ranges::move(stores_, std::back_inserter(body));
+  append(body, stores_);
   return body;
 }
 

@@ -97,8 +97,6 @@ class ElementsKernel : public AccessEmitter {
     return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});
   }
 
-  ValueId checked_divisor(ValueId value, uint32_t) override { return value; }
-
  private:
   /// Loads a thread's elements of the row that a gather's indices select, as a vector; if `entry_condition` is given,
   /// only if it holds.
@@ -284,13 +282,13 @@ class ElementsKernel : public AccessEmitter {
     for (uint32_t a = first_store; a < schedule_.accesses.size(); ++a)
       if (const AccessLayout& layout = context_.layout.accesses[a]; layout.leader == leader)
         values.emplace(layout.neighbour, results[a - first_store]);
-    std::ranges::move(group_vectors_.stores(leader, values), std::back_inserter(stores_of_a_lane()));
+    Body& stores = stores_of_a_lane();  // defines the index that the stores use
+    append(stores, group_vectors_.stores(leader, values));
   }
 
   // Assembly
 
   void assemble() {
-    const auto append = [](Body& block, Body more) { std::ranges::move(more, std::back_inserter(block)); };
     Body step = std::move(body_.loads);
     append(step, std::move(body_.fetched_vectors));
     if (!body_.fetch.empty()) {

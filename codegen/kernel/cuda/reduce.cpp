@@ -154,19 +154,13 @@ void CudaReduce::store(uint32_t access, ValueId value, Body& after) {
 }
 
 Body CudaReduce::take_step(Body after) {
-  Body step = std::move(step_), element = std::move(element_);
-  step_.clear(), element_.clear();
+  Body step = take(step_), element = take(element_);
   if (!element.empty()) step.push_back({over_lanes(std::move(element))});
   append(step, std::move(after));
   return step;
 }
 
-void CudaReduce::flush_row() {
-  append(body_, std::move(row_));
-  row_.clear();
-}
-
-void CudaReduce::append(Body& body, Body statements) { std::ranges::move(statements, std::back_inserter(body)); }
+void CudaReduce::flush_row() { append(body_, take(row_)); }
 
 std::vector<Kernel> build_cuda_reduce(const KernelContext& context) {
   return context.schedule.is_across() ? build_cuda_columns(context) : build_cuda_rows(context);

@@ -34,7 +34,6 @@ class CudaReduce : public Space, public AccessEmitter {
     return memory_.load(access, Level::Element, wrapped);
   }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
-  ValueId checked_divisor(ValueId value, uint32_t) override { return value; }  // CUDA checks no divisors
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  protected:
@@ -93,7 +92,6 @@ class CudaReduce : public Space, public AccessEmitter {
 
   /// Moves the statements collected in `row_` so far to `body_`.
   void flush_row();
-  static void append(Body& body, Body statements);
 
   const KernelContext& context_;
   RowPart part_;

@@ -105,8 +105,7 @@ void Rows::emit_phase(RowWork work, Body& before) {
     computed_[node] = array_for_values(node, added.size() == 1, around.before);
     element().push_back({Assign{element_of(computed_.at(node)), *value++}});
   }
-  append(before, std::move(row_));
-  row_.clear();
+  append(before, take(row_));
   Body loads = load_cached();
   if (residency_.has_blocked_accumulators) {
     append(loads, std::move(around.before_run));

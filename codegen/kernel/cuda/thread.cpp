@@ -296,7 +296,7 @@ Body ThreadElements::to_next_lane() {
 Body ThreadElements::advance_coordinate(uint32_t axis) {
   const ValueId now = assembly_.read(carried_[axis], Level::Fetch);
   Body wrapped = {{Assign{now, assembly_.integer(0)}}};
-  if (axis > 0) std::ranges::move(advance_coordinate(axis - 1), std::back_inserter(wrapped));
+  if (axis > 0) append(wrapped, advance_coordinate(axis - 1));
   const ValueId is_end = assembly_.index(IndexOp::Equal, now, assembly_.read(memory_.extent(axis)));
   return {{Advance{carried_[axis], assembly_.integer(1)}}, {If{is_end, std::move(wrapped)}}};
 }
@@ -304,7 +304,6 @@ Body ThreadElements::advance_coordinate(uint32_t axis) {
 // Assembly
 
 void ThreadElements::assemble(Body step) {
-  const auto append = [](Body& block, Body& statements) { std::ranges::move(statements, std::back_inserter(block)); };
   Kernel& kernel = assembly_.kernel;
   const uint32_t rank = context_.rank();
   Body of_step;

@@ -94,7 +94,6 @@ class Tile : public Space, public AccessEmitter {
   std::vector<ValueId> wrap_indices(uint32_t, const std::vector<ValueId>&, ValueId) override { no_gather(); }
   ValueId gather(uint32_t, const std::vector<ValueId>&) override { no_gather(); }
   std::optional<ValueId> position(uint32_t access) override { return memory_.position(access, Level::Element); }
-  ValueId checked_divisor(ValueId value, uint32_t) override { return value; }
 
  private:
   [[noreturn]] static void no_gather() { throw_internal("a tile has no gathers"); }
@@ -288,7 +287,6 @@ class Tile : public Space, public AccessEmitter {
 
   void assemble() {
     Kernel& kernel = assembly_.kernel;
-    const auto append = [](Body& body, Body statements) { std::ranges::move(statements, std::back_inserter(body)); };
     append(kernel.body, shared_);
     append(kernel.body, declared_);
     kernel.body.push_back({If{is_whole_, loops(whole_), loops(clamped_)}});
@@ -313,17 +311,17 @@ class Tile : public Space, public AccessEmitter {
 
   Body loops(std::array<Pass, 2>& both) {
     Body body = loops(both[0]);
-    std::ranges::move(loops(both[1]), std::back_inserter(body));
+    append(body, loops(both[1]));
     return body;
   }
 
   Body loops(Pass& pass) {
     Body body = std::move(pass.rows);
     if (lanes_ == 1)
-      std::ranges::move(pass.lanes, std::back_inserter(body));
+      append(body, std::move(pass.lanes));
     else if (!pass.lanes.empty())
       body.push_back({lane_loop(pass, std::move(pass.lanes))});
-    std::ranges::move(pass.behind, std::back_inserter(body));
+    append(body, std::move(pass.behind));
     if (thread_rows_ == 1 || body.empty()) return body;
     return {
         {Loop{Loop::Kind::Unrolled, pass.row, assembly_.integer(0), assembly_.integer(thread_rows_), std::move(body)}}};
