@@ -75,7 +75,8 @@ std::string text_of(const AccessSchedule& access) {
 std::string text_of(const Residency& residency) {
   std::vector<std::string> texts;
   if (residency.has_blocked_accumulators)
-    texts.push_back(fmt::format("blocked accumulators of {} steps", residency.steps));
+    texts.push_back(residency.steps > 0 ? fmt::format("blocked accumulators of {} steps", residency.steps)
+                                        : "blocked accumulators");
   else if (residency.steps > 0)
     texts.push_back(fmt::format("{} steps in registers", residency.steps - residency.shared_steps));
   if (residency.shared_steps > 0) texts.push_back(fmt::format("{} steps in shared memory", residency.shared_steps));
@@ -109,7 +110,9 @@ std::string print(const AccessSchedule& access) {
                      access.is_hoisted  ? ", only where it is needed, under a hoisted predicate"
                      : access.is_masked ? ", only where it is needed"
                                         : "",
-                     access.is_loaded_ahead ? ", ahead of all phases" : "");
+                     access.is_loaded_ahead ? ", ahead of all phases"
+                     : access.is_prefetched ? ", prefetched"
+                                            : "");
 }
 
 std::string print(const Schedule& schedule, const KernelOutline& outline) {

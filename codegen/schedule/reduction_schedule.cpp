@@ -32,15 +32,18 @@ void complete_on_cpu(Schedule& schedule, const ReductionKernel& kernel) {
   const auto& [graph, outline, layout, facts, target] = kernel;
   const bool is_across = schedule.is_across();
   schedule.index_bits = 64;
+  schedule.residency.has_blocked_accumulators = cpu_blocks_accumulators(schedule, layout);
   schedule.weight = cpu_weight(facts.cost, static_cast<uint32_t>(outline.accesses.size()));
-  for (const AccessFacts& access : facts.accesses)
-    schedule.accesses.push_back({.how = is_across && cpu_copies_to_buffer(access, facts, layout) ? How::Staged
-                                        : access.varies_in_row                                   ? How::Single
-                                                                                                 : How::Fixed,
-                                 .is_masked = access.is_masked});
   schedule.residency.cached = cached_values(kernel, shared_by_phases(graph, outline, layout), [&](uint32_t bytes) {
     return cpu_can_cache(layout, schedule.kept().count(Scope::Vector), bytes);
   });
+  for (const AccessFacts& access : facts.accesses)
+    schedule.accesses.push_back(
+        {.how = is_across && cpu_copies_to_buffer(access, facts, layout) ? How::Staged
+                : access.varies_in_row                                   ? How::Single
+                                                                         : How::Fixed,
+         .is_masked = access.is_masked,
+         .is_prefetched = !schedule.residency.cached.empty() && !is_across && cpu_prefetches(access, layout)});
 }
 
 // CUDA

@@ -23,6 +23,10 @@ LoopMaps cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has
 /// CPU: the loop maps of rows with these numbers. `lanes`: the adjacent rows that are computed together; 1: the
 /// elements of a vector belong to one row. `is_split`: a unit has a chunk of a row.
 LoopMaps cpu_loop_maps(const KernelLayout& layout, uint32_t lanes, bool is_split);
+/// CPU: whether rows that are computed together have blocked accumulators (Residency).
+bool cpu_blocks_accumulators(const Schedule& schedule, const KernelLayout& layout);
+/// CPU: whether the memory of a result is prefetched while values are cached for the phase that stores it.
+bool cpu_prefetches(const AccessFacts& access, const KernelLayout& layout);
 /// CPU: whether an access is copied to a buffer if adjacent rows are computed together.
 bool cpu_copies_to_buffer(const AccessFacts& access, const KernelFacts& facts, const KernelLayout& layout);
 /// CPU: whether values that take `bytes` bytes per element are cached between phases, for all elements of the `lanes`

@@ -109,6 +109,20 @@ LoopMaps cpu_rows(const KernelFacts& facts, const KernelLayout& layout, bool has
   return cpu_loop_maps(layout, is_across ? lanes_across(facts, layout) : 1, is_split);
 }
 
+// For short rows, one accumulator is finished before the next one starts, so that it stays in a register. For longer
+// rows the elements of an accumulator are too far apart in memory (docs/performance.md: cpu-columns-by-accumulator).
+bool cpu_blocks_accumulators(const Schedule& schedule, const KernelLayout& layout) {
+  constexpr uint32_t kFewBits = 8;
+  return schedule.is_across() && schedule.reduced().accumulators() > 1 && layout.length_bits <= kFewBits;
+}
+
+// (docs/performance.md: cpu-prefetch-results)
+bool cpu_prefetches(const AccessFacts& access, const KernelLayout& layout) {
+  constexpr uint32_t kMostBits = 16;
+  return access.kind == AccessUse::Kind::Store && access.varies_in_row && access.inner == StrideClass::One &&
+         layout.length_bits <= kMostBits;
+}
+
 // A single row may use up to 1 MiB, about the L2 cache (docs/performance.md: cpu-cached-rows).
 bool cpu_can_cache(const KernelLayout& layout, uint32_t lanes, uint32_t bytes) {
   constexpr uint64_t kBytesOfRow = 1 << 20, kBytesOfRows = 64 << 10;

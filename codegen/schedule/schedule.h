@@ -58,6 +58,7 @@ struct AccessSchedule {
   bool is_hoisted = false;                      ///< CUDA: loaded under a hoisted predicate, for all elements of a
                                                 ///< thread at once; in reductions, for all its runs
   bool is_loaded_ahead = false;  ///< CUDA: loaded once, ahead of all phases, whichever phase needs it first
+  bool is_prefetched = false;    ///< CPU: the memory of a result is prefetched while an earlier phase computes
   bool operator==(const AccessSchedule&) const = default;
 };
 
@@ -69,9 +70,11 @@ struct Residency {
   uint32_t shared_steps = 0;  ///< CUDA: the number of last steps whose elements are in shared memory, not in registers
   uint32_t batch = 0;         ///< CUDA: rows that a warp copies through shared memory together; 0: none
   bool prefetches = false;    ///< CUDA: the next row is loaded while one is computed
-  bool has_blocked_accumulators = false;  ///< CUDA: blocked accumulators: a thread processes its runs one after the
-                                          ///< other, and loads the elements of one run in `steps` vectors
-  std::vector<ir::NodeId> cached;         ///< the nodes whose values, one per element, are kept for later phases
+  /// Blocked accumulators: a thread takes all elements of some accumulators, then those of the next ones. On CUDA it
+  /// has the accumulators of one run at a time, whose elements it loads in `steps` vectors; on the CPU, if rows are
+  /// across, one accumulator of each row.
+  bool has_blocked_accumulators = false;
+  std::vector<ir::NodeId> cached;  ///< the nodes whose values, one per element, are kept for later phases
   bool operator==(const Residency&) const = default;
 };
 

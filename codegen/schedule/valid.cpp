@@ -73,14 +73,14 @@ BrokenRule broken_number_rule(const Schedule& schedule, const KernelLayout& layo
 bool uses_rows_along(const Schedule& schedule) {
   const Residency& residency = schedule.residency;
   return residency.steps > 0 || residency.unguarded_steps > 0 || residency.shared_steps > 0 || residency.batch > 0 ||
-         residency.prefetches || residency.has_blocked_accumulators || schedule.speculative_phase > 0 ||
-         schedule.column_chunks() > 0;
+         residency.prefetches || schedule.speculative_phase > 0 || schedule.column_chunks() > 0;
 }
 
 BrokenRule broken_across_rule(const Forced& forced) {
   const auto& [schedule, facts, layout, target] = forced;
   const uint64_t shared = uint64_t{schedule.threads()} * schedule.lanes() * facts.result_bytes;
-  if (uses_rows_along(schedule)) return "rows that are adjacent in a vector are loaded again in each phase";
+  if (uses_rows_along(schedule) || schedule.residency.has_blocked_accumulators)
+    return "rows that are adjacent in a vector are loaded again in each phase";
   if (layout.rank == layout.reduced_axes) return "adjacent rows differ along an axis that is not reduced";
   if (forced.kept(Scope::Block) != kWarp) return "each warp has one thread for each of 32 adjacent vectors of rows";
   if (schedule.lanes() > layout.row_axis_multiple && schedule.lanes() > 1)
@@ -110,7 +110,8 @@ BrokenRule broken_along_rule(const Forced& forced) {
 
 BrokenRule broken_phase_rule(const Forced& forced) {
   const auto& [schedule, facts, layout, target] = forced;
-  if (schedule.is_split() && (facts.phases > 1 || uses_rows_along(schedule) || forced.reduced(Scope::Cluster) > 1))
+  if (schedule.is_split() && (facts.phases > 1 || uses_rows_along(schedule) ||
+                              schedule.residency.has_blocked_accumulators || forced.reduced(Scope::Cluster) > 1))
     return "a split row has one phase, which loads its elements once";
   if (schedule.is_split() != !schedule.finalize_maps.empty()) return "a second launch combines the chunks of a row";
   if (forced.reduced(Scope::Cluster) > cuda_cluster_blocks(static_cast<uint32_t>(target.architecture)))
@@ -286,6 +287,8 @@ BrokenRule broken_cpu_mapping_rule(const Forced& forced) {
   if (!std::has_single_bit(lanes) || lanes > kMostCpuLanes)
     return "a unit has a power of two of adjacent rows, at most 64";
   if (schedule.is_across() != (lanes > 1)) return "adjacent rows in a vector are several rows";
+  if (schedule.residency.has_blocked_accumulators && (!schedule.is_across() || schedule.chunk_length() > 0))
+    return "blocked accumulators on the CPU are those of adjacent rows of one chunk";
   if (!schedule.is_across()) return {};
   if (layout.rank == layout.reduced_axes) return "adjacent rows differ along an axis that is not reduced";
   if (facts.depends_on_vector_width) return "the bits of a row do not depend on its neighbours";

@@ -176,7 +176,12 @@ inline std::vector<std::function<void(Schedule&)>> access_changes(const Reductio
     schedule.residency.cached =
         shared_by_phases(kernel.graph, kernel.outline, kernel.layout, schedule.speculative_phase);
   });
-  if (!kernel.target.cuda()) return changes;
+  if (!kernel.target.cuda()) {
+    changes.emplace_back([](Schedule& schedule) {
+      schedule.residency.has_blocked_accumulators = !schedule.residency.has_blocked_accumulators;
+    });
+    return changes;
+  }
   changes.emplace_back([](Schedule& schedule) {
     for (AccessSchedule& access : schedule.accesses) access.is_loaded_ahead = false;
   });

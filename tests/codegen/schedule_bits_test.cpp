@@ -113,8 +113,8 @@ std::set<std::string> features_of(const Schedule& schedule) {
   return features;
 }
 
-const std::vector<const char*> kCpuFeatures = {"across by vectors", "cached values",         "masked", "split",
-                                               "split across",      "transposed in a buffer"};
+const std::vector<const char*> kCpuFeatures = {
+    "across by vectors", "blocked", "cached values", "masked", "split", "split across", "transposed in a buffer"};
 const std::vector<const char*> kCudaFeatures = {"a warp's rows together, by vectors through shared memory",
                                                 "across",
                                                 "across by vectors",

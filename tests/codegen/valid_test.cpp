@@ -139,6 +139,8 @@ const std::vector<Mistake>& mistakes() {
       {"a split row has one phase", row, [](Schedule& s) { add_chunks(s, Scope::Grid, 0); }, kCpu},
       {"adjacent rows in a vector are several rows", row,
        [](Schedule& s) { loop_of(s, false, Scope::Serial) = {Scope::Vector, 8}; }, kCpu},
+      {"blocked accumulators on the CPU are those of adjacent rows of one chunk", row,
+       [](Schedule& s) { s.residency.has_blocked_accumulators = true; }, kCpu},
       {"access 0: its layout allows the access to be made this way", row,
        [](Schedule& s) { s.accesses[0].how = How::Staged; }, kCpu},
   };

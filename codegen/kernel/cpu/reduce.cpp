@@ -54,13 +54,6 @@ ValueId CpuReduce::end_of_chunk(ValueId from) {
   return assembly_.index(IndexOp::Min, assembly_.index(IndexOp::Add, from, integer(chunk_length_)), places_.length());
 }
 
-// For short rows, one accumulator is finished before the next one starts. For longer rows the elements of an
-// accumulator are too far apart in memory (docs/performance.md: cpu-columns-by-accumulator).
-bool CpuReduce::finishes_accumulators_in_turn() const {
-  constexpr uint32_t kFewBits = 8;
-  return lane_ && part_ == RowPart::Whole && accumulators_ > 1 && context_.layout.length_bits <= kFewBits;
-}
-
 void CpuReduce::flush_row() { append(body_, take(row_)); }
 
 ValueId CpuReduce::row_value(SymbolId result) {
@@ -109,7 +102,7 @@ void CpuReduce::emit_phase(uint32_t phase) {
   const ValueId number = reductions.empty() ? ValueId{} : accumulator_index();
   Body declared;
   for (RowReduction& reduction : chunk_reductions) {
-    if (finishes_accumulators_in_turn()) {
+    if (has_blocked_accumulators()) {
       reductions_.declare_arrays(declared, reduction, accumulators_);
       reductions_.clear_accumulator(accumulator_begin_, reduction, number, Loop::Kind::Serial);
     } else {
@@ -129,7 +122,8 @@ void CpuReduce::emit_phase(uint32_t phase) {
     body_.push_back({Declare{array}});
     assign(cached_element(array), *value++);
   }
-  if (!added.empty()) prefetch_stores();
+  for (uint32_t access = 0; !added.empty() && access < context_.schedule.accesses.size(); ++access)
+    if (how(access).is_prefetched) prefetch_access(access);
   flush_row();
   if (has_chunk_results) return reduce_chunks_in_turn(reductions, chunk_reductions, std::move(declared));
   append(body_, std::move(declared));
@@ -140,18 +134,6 @@ void CpuReduce::emit_phase(uint32_t phase) {
   }
   loop_over(body_, from, to);
   for (RowReduction& reduction : chunk_reductions) reductions_.combine(body_, reduction, accumulators_, 1);
-}
-
-// Prefetches the memory of the results while an earlier phase computes (docs/performance.md: cpu-prefetch-results).
-void CpuReduce::prefetch_stores() {
-  constexpr uint32_t kMostBits = 16;
-  if (context_.layout.length_bits > kMostBits) return;
-  for (uint32_t access = 0; access < context_.outline.accesses.size(); ++access) {
-    const bool is_store = context_.outline.accesses[access].kind == AccessUse::Kind::Store;
-    const std::vector<StrideClass>& axes = context_.layout.accesses[access].axes;
-    if (is_store && !axes.empty() && axes.back() == StrideClass::One && places_.varies_in_row(access))
-      prefetch_access(access);
-  }
 }
 
 void CpuReduce::store(uint32_t access, ValueId value) {

@@ -50,8 +50,7 @@ class CpuReduce : public CpuKernel {
   /// The index of a row's partial result among those of all chunks.
   virtual ValueId index_of_partial(ValueId chunk) = 0;
 
-  /// Whether each accumulator of a short row is finished before the next one starts, so that it stays in a register.
-  bool finishes_accumulators_in_turn() const;
+  bool has_blocked_accumulators() const { return context_.schedule.residency.has_blocked_accumulators; }
   /// Whether a row is not a single axis. Its elements along the innermost axis are then called a line.
   bool row_has_several_axes() const { return context_.layout.reduced_axes > 1; }
   /// The number of chunks of a row.
@@ -65,7 +64,7 @@ class CpuReduce : public CpuKernel {
   uint32_t chunk_length_;   ///< elements of a chunk; 0: a row is one chunk
   SymbolId lane_;           ///< the index of a row among the unit's adjacent rows; none if a unit has one row
   Body row_;                ///< statements before the loops over elements, until `flush_row` moves them
-  Body accumulator_begin_;  ///< if accumulators are finished in turn: the statements before the elements of each one
+  Body accumulator_begin_;  ///< with blocked accumulators: the statements before the elements of each one
   RowReductions reductions_;
   RowPlaces places_;
   uint32_t row_axes_;           ///< number of axes that are not reduced; they come first
@@ -78,7 +77,6 @@ class CpuReduce : public CpuKernel {
   ValueId row_value(SymbolId result);
   /// Emits the loop over elements of a phase.
   void emit_phase(uint32_t phase);
-  void prefetch_stores();
   /// Sets the results of a phase whose rows have no elements.
   void set_empty_results(const RowWork& work);
   /// Handles values that the job shares with other phases. Uses them if an earlier phase cached them; otherwise adds

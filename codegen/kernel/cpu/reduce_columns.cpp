@@ -105,7 +105,7 @@ class Columns : public CpuReduce {
 
   ValueId accumulator_index() override {
     if (accumulators_ == 1) return integer(0);
-    if (finishes_accumulators_in_turn()) return assembly_.read(reductions_.accumulator_counter());
+    if (has_blocked_accumulators()) return assembly_.read(reductions_.accumulator_counter());
     if (accumulators_ == 1u << context_.layout.length_bits) return element_index();
     const ValueId number = assembly_.index(IndexOp::Rem, element_index(), integer(accumulators_));
     return assembly_.let(step_, number,
