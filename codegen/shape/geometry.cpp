@@ -1,9 +1,9 @@
+#include "codegen/shape/geometry.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
-
-#include "codegen/shape/layout.h"
 
 // Computes geometries. An access is described by its strides over the kernel's domain, so dims can be merged or
 // reordered by comparing strides alone.

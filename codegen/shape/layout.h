@@ -5,55 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "codegen/shape/outline.h"
+#include "codegen/shape/geometry.h"
 #include "codegen/target/target.h"
-#include "ir/eager_layout.h"
 
-// Computes two things from the sizes and strides of real tensors: the numbers of a launch (a geometry), and the
-// properties that a kernel is compiled for (a layout). Calls with equal layouts share a kernel, whatever their sizes,
-// strides, pointers and scalars.
+// Computes the properties that a kernel is compiled for (a layout) from the numbers of a call (a geometry). Calls with
+// equal layouts share a kernel, whatever their sizes, strides, pointers and scalars.
 
 namespace ingot::codegen {
-
-/// The numbers of one access over the kernel's axes; strides and offset in elements.
-struct AccessGeometry {
-  int64_t offset = 0;
-  std::vector<int64_t> strides;         ///< one per axis
-  std::vector<int64_t> gather_strides;  ///< one per gathered coordinate
-  std::vector<int64_t> gather_extents;
-  bool is_empty = false;  ///< the tensor has no elements
-};
-
-/// The domain of a kernel for one call, without dims of size 1, with adjacent dims merged if every access allows it;
-/// the remaining dims are the axes. Axes are ordered by decreasing stride of the first store. In a kernel that reduces,
-/// they are ordered by the strides of the load that varies along most dims; but the reduced axes come last, in the
-/// domain's order, so that a row's elements are numbered as in the graph. In a kernel that computes fused column
-/// partials, the other axes are in the domain's order, too. A domain of one element has no axes.
-struct KernelGeometry {
-  std::vector<int64_t> extents;  ///< outermost first
-  /// The dims of the kernel's domain that each axis merges, outermost first. A dim in no axis has size 1.
-  std::vector<std::vector<uint32_t>> dims;
-  std::vector<AccessGeometry> accesses;
-  int64_t numel = 1;          ///< elements of the domain
-  uint32_t reduced_axes = 0;  ///< how many of the last axes are reduced
-  int64_t length = 1;         ///< elements of a row, if the kernel reduces
-
-  int64_t rows() const;  ///< the number of rows, if the kernel reduces
-};
-
-/// The sizes and strides from which a geometry is computed: one per parameter of the graph (empty for a number), one
-/// per result, and one per workspace of the outline.
-struct Shapes {
-  std::span<const ir::SizesAndStrides> params, results, workspaces;
-};
-
-/// The sizes and strides of the outline's workspaces. `host`: the value of each expression of the graph's HostPool, by
-/// id.
-std::vector<ir::SizesAndStrides> workspace_extents(const Outline& outline, std::span<const ir::HostValue> host);
-
-/// The geometry of a kernel of an outline, for one call. `host`: the value of each expression of the graph's HostPool,
-/// by id.
-KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes);
 
 // Bounds of the fields long_axes, has_short_rows and has_long_rows of KernelLayout, in elements.
 inline constexpr int64_t kLongAxis = 32;
