@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "codegen/shape/derivation.h"
 #include "ir/host/host_print.h"
 
 namespace ingot::codegen {
@@ -28,6 +29,25 @@ std::vector<std::string> result_names(const ir::Graph& graph) {
   }
   return names;
 }
+
+/// Makes formulas. If a size is 1 in the call, the formulas depend on that.
+struct FormulaArithmetic {
+  using Number = ir::HostId;
+
+  ir::HostPool& pool;
+  std::span<const ir::HostValue> host;
+  std::vector<Equation>& equations;
+
+  ir::HostId integer(int64_t value) { return pool.integer(value); }
+  ir::HostId add(ir::HostId x, ir::HostId y) { return pool.add(x, y); }
+  ir::HostId mul(ir::HostId x, ir::HostId y) { return pool.mul(x, y); }
+  static ir::HostId value(ir::HostId id) { return id; }
+  bool is_one(ir::HostId size) {
+    if (host[size.index].as_int() != 1) return false;
+    equations.emplace_back(size, integer(1));
+    return true;
+  }
+};
 
 /// Whether the strides are those of a contiguous tensor. The strides of dims of size 1 do not matter.
 bool is_contiguous(const ir::SizesAndStrides& extents) {
@@ -63,6 +83,12 @@ Formulas::Formulas(const ir::Graph& graph, const Outline& outline, const Describ
     results_.push_back(result.mutates ? params_[*result.mutates]
                                       : tensor(names[r], result.dtype, result.shape, call.shapes.results[r]));
   }
+  std::vector<Equation> none;
+  FormulaArithmetic arithmetic{pool, call.host, none};
+  for (const Workspace& workspace : outline.workspaces) {
+    const std::vector<ir::HostId> sizes = sizes_of(arithmetic, workspace);
+    workspaces_.push_back({{}, workspace.dtype, sizes, contiguous_strides(sizes), {}});
+  }
 }
 
 TensorFormulas Formulas::tensor(std::string name, ir::DType dtype, std::vector<ir::HostId> sizes,
@@ -88,8 +114,8 @@ TensorFormulas Formulas::tensor(std::string name, ir::DType dtype, std::vector<i
   return formulas;
 }
 
-Formulas::Strides Formulas::contiguous_strides(std::span<const ir::HostId> sizes) {
-  Strides strides(sizes.size());
+std::vector<ir::HostId> Formulas::contiguous_strides(std::span<const ir::HostId> sizes) {
+  std::vector<ir::HostId> strides(sizes.size());
   ir::HostId stride = pool.integer(1);
   for (size_t d = sizes.size(); d-- > 0;) {
     strides[d] = stride;
@@ -98,80 +124,23 @@ Formulas::Strides Formulas::contiguous_strides(std::span<const ir::HostId> sizes
   return strides;
 }
 
-std::vector<ir::HostId> Formulas::workspace_sizes(uint32_t workspace) {
-  const Workspace& tensor = outline_.workspaces[workspace];
-  std::vector<ir::HostId> sizes = tensor.domain;
-  for (size_t d = 0; d < sizes.size(); ++d)
-    if (tensor.reduced[d]) sizes[d] = pool.integer(1);
-  return sizes;
-}
-
-ir::HostId Formulas::workspace_elements(uint32_t workspace) { return pool.product(workspace_sizes(workspace)); }
-
-Formulas::Strides Formulas::strides_of_use(const AccessUse& use) {
-  if (use.kind == AccessUse::Kind::Index) return {pool.integer(1)};
-  if (use.in_workspace) return contiguous_strides(workspace_sizes(use.tensor));
-  return use.kind == AccessUse::Kind::Store ? results_[use.tensor].strides : params_[use.tensor].strides;
-}
-
-ir::HostId Formulas::sum_of_terms(const std::vector<ir::Term>& terms, const Strides& strides) {
-  ir::HostId sum = pool.integer(0);
-  for (const ir::Term& term : terms) sum = pool.add(sum, pool.mul(term.coef, strides[term.dim]));
-  return sum;
-}
-
-AccessFormulas Formulas::read(const AccessUse& use, const KernelOutline& kernel, std::vector<Equation>& equations) {
-  const size_t rank = kernel.domain.size();
-  AccessFormulas formulas{pool.integer(0), Strides(rank, pool.integer(0)), {}, {}};
-  const Strides strides = strides_of_use(use);
-  if (use.in_workspace && use.kind == AccessUse::Kind::Store) {  // one element per row
-    for (size_t d = 0; d < rank; ++d)
-      if (!kernel.reduced[d]) formulas.strides[d] = strides[d];
-    return formulas;
-  }
-  for (size_t d = 0; d < use.access.offsets.size(); ++d)
-    formulas.offset = pool.add(formulas.offset, pool.mul(use.access.offsets[d], strides[d]));
-  const size_t shift = rank - use.access.dims.size();
-  for (size_t j = 0; j < use.access.dims.size(); ++j) {
-    const ir::AccessDim& dim = use.access.dims[j];
-    if (call_.host[dim.size.index].as_int() == 1)
-      equations.emplace_back(dim.size, pool.integer(1));
-    else
-      formulas.strides[shift + j] = sum_of_terms(dim.terms, strides);
-  }
-  for (const ir::IndirectIndex& index : use.access.indirect) {
-    formulas.gather_strides.push_back(sum_of_terms(index.terms, strides));
-    formulas.gather_extents.push_back(index.extent);
-  }
-  return formulas;
-}
-
 KernelFormulas Formulas::kernel(uint32_t k) {
   const KernelOutline& kernel = outline_.kernels[k];
   const std::vector<std::vector<uint32_t>>& axes = call_.geometries[k].dims;
+  const TensorsOf<TensorFormulas> tensors{params_, results_, workspaces_};
   KernelFormulas formulas{{}, pool.product(kernel.domain), {}, {}};
-  std::vector<bool> is_dropped(kernel.domain.size(), true);
-  for (const std::vector<uint32_t>& dims : axes) {
-    std::vector<ir::HostId> sizes;
-    for (const uint32_t d : dims) {
-      sizes.push_back(kernel.domain[d]);
-      is_dropped[d] = false;
-    }
-    formulas.extents.push_back(pool.product(sizes));
-  }
-  for (size_t d = 0; d < is_dropped.size(); ++d)
-    if (is_dropped[d]) formulas.equations.emplace_back(kernel.domain[d], pool.integer(1));
-
+  FormulaArithmetic arithmetic{pool, call_.host, formulas.equations};
+  for (const std::vector<uint32_t>& dims : axes) formulas.extents.push_back(product(arithmetic, kernel.domain, dims));
+  for (const ir::HostId size : kernel.domain) arithmetic.is_one(size);  // its dim is in no axis
+  const std::vector<ir::HostId> positions = {pool.integer(1)};
   for (const AccessUse& use : kernel.accesses) {
-    AccessFormulas access = read(use, kernel, formulas.equations);
-    const Strides by_dim = std::move(access.strides);
-    access.strides.clear();
-    for (const std::vector<uint32_t>& dims : axes) {
-      access.strides.push_back(by_dim[dims.back()]);
+    AccessFormulas& access = formulas.accesses.emplace_back(
+        access_by_dim(arithmetic, kernel, use, use.has_tensor() ? tensors[use].strides : positions));
+    for (const std::vector<uint32_t>& dims : axes)
       for (size_t m = 0; m + 1 < dims.size(); ++m)  // dims that are merged
-        formulas.equations.emplace_back(by_dim[dims[m]], pool.mul(by_dim[dims[m + 1]], kernel.domain[dims[m + 1]]));
-    }
-    formulas.accesses.push_back(std::move(access));
+        formulas.equations.emplace_back(access.strides[dims[m]],
+                                        pool.mul(access.strides[dims[m + 1]], kernel.domain[dims[m + 1]]));
+    select_axes(access, axes);
   }
   return formulas;
 }

@@ -24,11 +24,8 @@ struct DescribedCall {
   std::string_view obstacle = {};  ///< the reason why the launches alone do not compute the results; empty if they do
 };
 
-/// The formulas of AccessGeometry.
-struct AccessFormulas {
-  ir::HostId offset;
-  std::vector<ir::HostId> strides, gather_strides, gather_extents;
-};
+/// The formulas of an AccessGeometry.
+using AccessFormulas = AccessNumbers<ir::HostId>;
 
 /// Two formulas that must have the same value.
 using Equation = std::pair<ir::HostId, ir::HostId>;
@@ -41,7 +38,7 @@ struct KernelFormulas {
   std::vector<Equation> equations;
 };
 
-/// A parameter or a result in memory, as a launch comment names it.
+/// A tensor in memory, as a launch comment names it; a workspace has no name.
 struct TensorFormulas {
   std::string name;
   ir::DType dtype;
@@ -61,8 +58,7 @@ class Formulas {
 
   const TensorFormulas& param(uint32_t param) const { return params_[param]; }
   const TensorFormulas& result(uint32_t result) const { return results_[result]; }
-  /// The number of elements of a workspace.
-  ir::HostId workspace_elements(uint32_t workspace);
+  const TensorFormulas& workspace(uint32_t workspace) const { return workspaces_[workspace]; }
   /// The formulas of the geometry of the `k`-th kernel of the outline.
   KernelFormulas kernel(uint32_t k);
 
@@ -83,16 +79,9 @@ class Formulas {
   void verify(std::span<const std::pair<ir::HostId, int64_t>> values) const;
 
  private:
-  using Strides = std::vector<ir::HostId>;
-
   TensorFormulas tensor(std::string name, ir::DType dtype, std::vector<ir::HostId> sizes,
                         const ir::SizesAndStrides& extents);
-  Strides contiguous_strides(std::span<const ir::HostId> sizes);
-  std::vector<ir::HostId> workspace_sizes(uint32_t workspace);
-  Strides strides_of_use(const AccessUse& use);
-  ir::HostId sum_of_terms(const std::vector<ir::Term>& terms, const Strides& strides);
-  /// The formulas of an access, whose strides are along all dims of the domain.
-  AccessFormulas read(const AccessUse& use, const KernelOutline& kernel, std::vector<Equation>& equations);
+  std::vector<ir::HostId> contiguous_strides(std::span<const ir::HostId> sizes);
 
   const ir::Graph& graph_;
   const Outline& outline_;
@@ -101,7 +90,7 @@ class Formulas {
   std::vector<int64_t> stride_values_;  ///< of the symbols for strides
   std::map<ir::HostId, std::string> size_names_;
   std::vector<ir::HostId> abbreviated_;  ///< not yet defined
-  std::vector<TensorFormulas> params_, results_;
+  std::vector<TensorFormulas> params_, results_, workspaces_;
 };
 
 }  // namespace ingot::codegen

@@ -130,7 +130,7 @@ class KernelComment {
   std::string tensor_name(uint32_t a) {
     const AccessUse& use = described_.outline.accesses[a];
     if (use.in_workspace) {
-      const std::string size = formulas_.print(formulas_.workspace_elements(use.tensor));
+      const std::string size = formulas_.print(pool().product(formulas_.workspace(use.tensor).sizes));
       return buffer(fmt::format("workspace {}", use.tensor), fmt::format("workspace{}", use.tensor),
                     fmt::format("empty({}, {})", ir::short_name(use.dtype), size));
     }

@@ -11,14 +11,17 @@
 
 namespace ingot::codegen {
 
-/// The numbers of one access over the kernel's axes; strides and offset in elements.
-struct AccessGeometry {
-  int64_t offset = 0;
-  std::vector<int64_t> strides;         ///< one per axis
-  std::vector<int64_t> gather_strides;  ///< one per gathered coordinate
-  std::vector<int64_t> gather_extents;
+/// The numbers of one access over the kernel's axes; strides and offset in elements. `Number`: an integer for one call,
+/// or a formula (print/formulas.h).
+template <typename Number>
+struct AccessNumbers {
+  Number offset = {};
+  std::vector<Number> strides;         ///< one per axis
+  std::vector<Number> gather_strides;  ///< one per gathered coordinate
+  std::vector<Number> gather_extents;
   bool is_empty = false;  ///< the tensor has no elements
 };
+using AccessGeometry = AccessNumbers<int64_t>;
 
 /// The domain of a kernel for one call, without dims of size 1, with adjacent dims merged if every access allows it;
 /// the remaining dims are the axes. Axes are ordered by decreasing stride of the first store. In a kernel that reduces,
@@ -37,11 +40,19 @@ struct KernelGeometry {
   int64_t rows() const;  ///< the number of rows, if the kernel reduces
 };
 
-/// The sizes and strides from which a geometry is computed: one per parameter of the graph (empty for a number), one
-/// per result, and one per workspace of the outline.
-struct Shapes {
-  std::span<const ir::SizesAndStrides> params, results, workspaces;
+/// The tensors of a call, with the strides from which a geometry is computed: one per parameter of the graph (empty for
+/// a number), one per result, and one per workspace of the outline.
+template <typename Tensor>
+struct TensorsOf {
+  std::span<const Tensor> params, results, workspaces;
+
+  /// The tensor of an access that has one.
+  const Tensor& operator[](const AccessUse& use) const {
+    if (use.in_workspace) return workspaces[use.tensor];
+    return (use.kind == AccessUse::Kind::Store ? results : params)[use.tensor];
+  }
 };
+using Shapes = TensorsOf<ir::SizesAndStrides>;
 
 /// The sizes and strides of the outline's workspaces. `host`: the value of each expression of the graph's HostPool, by
 /// id.
