@@ -4,28 +4,6 @@
 
 namespace ingot::codegen {
 
-std::optional<int64_t> size_argument(const KernelParameter& parameter, const KernelGeometry& geometry) {
-  using Kind = KernelParameter::Kind;
-  switch (parameter.kind) {
-    case Kind::Extent:
-      return geometry.extents[parameter.b];
-    case Kind::Numel:
-      return geometry.numel;
-    case Kind::Stride:
-      return geometry.accesses[parameter.a].strides[parameter.b];
-    case Kind::GatherStride:
-      return geometry.accesses[parameter.a].gather_strides[parameter.b];
-    case Kind::GatherExtent:
-      return geometry.accesses[parameter.a].gather_extents[parameter.b];
-    case Kind::Pointer:
-    case Kind::Scalar:
-    case Kind::Status:
-    case Kind::Partials:
-      break;
-  }
-  return {};
-}
-
 int64_t count(const std::vector<GridFactor>& factors, const std::vector<int64_t>& extents) {
   int64_t count = 1;
   for (const GridFactor& factor : factors) {

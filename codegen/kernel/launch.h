@@ -33,8 +33,30 @@ struct KernelParameter {
   bool operator==(const KernelParameter&) const = default;
 };
 
-/// The value of a parameter that is a size or a stride; none for the other kinds.
-std::optional<int64_t> size_argument(const KernelParameter& parameter, const KernelGeometry& geometry);
+/// The value of a parameter that is a size or a stride; none for the other kinds. `numbers`: the KernelGeometry of a
+/// call, or formulas of its numbers (print/formulas.h).
+template <typename Numbers>
+auto size_argument(const KernelParameter& parameter, const Numbers& numbers) -> std::optional<decltype(numbers.numel)> {
+  using Kind = KernelParameter::Kind;
+  switch (parameter.kind) {
+    case Kind::Extent:
+      return numbers.extents[parameter.b];
+    case Kind::Numel:
+      return numbers.numel;
+    case Kind::Stride:
+      return numbers.accesses[parameter.a].strides[parameter.b];
+    case Kind::GatherStride:
+      return numbers.accesses[parameter.a].gather_strides[parameter.b];
+    case Kind::GatherExtent:
+      return numbers.accesses[parameter.a].gather_extents[parameter.b];
+    case Kind::Pointer:
+    case Kind::Scalar:
+    case Kind::Status:
+    case Kind::Partials:
+      break;
+  }
+  return {};
+}
 
 /// A factor of the number of units. A unit is a block on CUDA, and an index of the range [begin, end) on the
 /// CPU. The factor is the product of `axes` extents from axis `first` on, divided by `step` and rounded up, times

@@ -28,6 +28,13 @@ std::string directive(std::string_view kind, const std::vector<std::string>& ite
   return text + line + "\n";
 }
 
+/// What the target's kernels distinguish of a layout, and its length_bits.
+KernelLayout described_layout(const Target& target, const KernelLayout& layout) {
+  KernelLayout described = relevant_to(target, layout);
+  described.length_bits = layout.length_bits;
+  return described;
+}
+
 }  // namespace
 
 /// The comment of one kernel.
@@ -38,11 +45,9 @@ class KernelComment {
         formulas_(file.formulas_),
         kernel_(kernel),
         info_(kernel.launch),
-        described_{file.target_,
-                   file.outline_.kernels[info_.outline_kernel],
+        described_{file.target_, file.outline_.kernels[info_.outline_kernel],
                    file.call_.geometries[info_.outline_kernel],
-                   relevant_to(file.target_, file.layouts_[info_.outline_kernel]),
-                   file.layouts_[info_.outline_kernel].length_bits,
+                   described_layout(file.target_, file.layouts_[info_.outline_kernel]),
                    formulas_.kernel(info_.outline_kernel)} {}
 
   std::string text() {
@@ -76,26 +81,11 @@ class KernelComment {
     for (const KernelParameter& parameter : info_.parameters) {
       const std::optional<int64_t> value = size_argument(parameter, described_.geometry);
       if (!value) continue;
-      const ir::HostId formula = size_formula(parameter);
+      const ir::HostId formula = *size_argument(parameter, described_.formulas);
       values_.emplace_back(formula, *value);
       if (file_.names_.contains(parameter.name) || pool().is_constant(pool().resolve(formula))) continue;
       where_.push_back(fmt::format("{} = {}", parameter.name, formulas_.print(formula)));
       formulas_.name(formula, parameter.name);
-    }
-  }
-
-  ir::HostId size_formula(const KernelParameter& parameter) const {
-    switch (parameter.kind) {
-      case Kind::Extent:
-        return described_.formulas.extents[parameter.b];
-      case Kind::Stride:
-        return described_.formulas.accesses[parameter.a].strides[parameter.b];
-      case Kind::GatherStride:
-        return described_.formulas.accesses[parameter.a].gather_strides[parameter.b];
-      case Kind::GatherExtent:
-        return described_.formulas.accesses[parameter.a].gather_extents[parameter.b];
-      default:
-        return described_.formulas.numel;
     }
   }
 
@@ -112,7 +102,7 @@ class KernelComment {
       case Kind::Scalar:
         return with_type(parameter, formulas_.print(described_.outline.scalars[parameter.a].value));
       default:
-        return with_type(parameter, formulas_.text(size_formula(parameter)));
+        return with_type(parameter, formulas_.text(*size_argument(parameter, described_.formulas)));
     }
   }
 

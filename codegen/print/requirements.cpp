@@ -4,33 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 namespace ingot::codegen {
 namespace {
 
 using Kind = KernelParameter::Kind;
-
-constexpr int64_t kMostElements = std::numeric_limits<int32_t>::max();
-
-/// Bounds of the number of elements of a row: `below` < length <= `most`.
-struct LengthBounds {
-  int64_t below, most;
-};
-
-LengthBounds length_bounds(const DescribedKernel& kernel) {
-  const int64_t power = int64_t{1} << kernel.length_bits, eighths = kernel.layout.length_eighths;
-  if (eighths == 0) return {power / 2, power};
-  return {kernel.layout.fills_eighths ? power * eighths / 8 - 1 : power * (eighths - 1) / 8, power * eighths / 8};
-}
-
-/// The axis along which vectors are loaded: the innermost axis of stride 1; the number of axes if there is none.
-size_t unit_axis(const AccessLayout& access) {
-  for (size_t d = access.axes.size(); d-- > 0;)
-    if (access.axes[d] == StrideClass::One) return d;
-  return access.axes.size();
-}
 
 }  // namespace
 
@@ -170,18 +149,17 @@ void Requirements::add_length(const DescribedKernel& kernel) {
   if (formulas_.pool.is_constant(length)) return;
   const std::string text = formulas_.text(length);
   if (kernel.layout.has_empty_rows) return add(fmt::format("{} == 0", text));
-  const auto [below, most] = length_bounds(kernel);
-  add(most == below + 1 ? fmt::format("{} == {}", text, most) : fmt::format("{} < {} <= {}", below, text, most));
+  const auto [most, least] = lengths_of(kernel.layout);
+  add(most <= least + 1 ? fmt::format("{} == {}", text, most) : fmt::format("{} < {} <= {}", least, text, most));
 }
 
-/// There are elements, and all indices and offsets fit in the kernel's integers (`fits_32_bits` in layout.cpp).
+/// There are elements, and all indices and offsets fit in the kernel's integers.
 void Requirements::add_elements(const DescribedKernel& kernel) {
   ir::HostPool& pool = formulas_.pool;
   const ir::HostId numel = kernel.formulas.numel;
   if (kernel.layout.has_empty_rows || pool.is_constant(pool.resolve(numel))) return;
   if (kernel.layout.index_bits != 32) return add(fmt::format("{} >= 1", formulas_.text(numel)));
-  const int64_t margin = kernel.layout.reduced_axes > 0 ? 1 << 23 : 1 << 16;
-  add(fmt::format("1 <= {} <= {}", formulas_.text(numel), kMostElements - margin));
+  add(fmt::format("1 <= {} <= {}", formulas_.text(numel), most_elements32(kernel.layout.reduced_axes)));
   for (uint32_t a = 0; a < kernel.formulas.accesses.size(); ++a) {
     const auto [lowest, end] = reach(kernel, a);
     if (!is_product_of_extents(kernel, end, a)) add_limit(end);
@@ -190,7 +168,7 @@ void Requirements::add_elements(const DescribedKernel& kernel) {
 }
 
 void Requirements::add_limit(ir::HostId elements) {
-  if (!formulas_.pool.is_constant(elements)) add(fmt::format("{} <= {}", formulas_.text(elements), kMostElements));
+  if (!formulas_.pool.is_constant(elements)) add(fmt::format("{} <= {}", formulas_.text(elements), kMostIndex32));
 }
 
 std::pair<ir::HostId, ir::HostId> Requirements::reach(const DescribedKernel& kernel, uint32_t a) {
@@ -238,11 +216,7 @@ void Requirements::add_multiples(const DescribedKernel& kernel) {
     const AccessLayout& access = layout.accesses[a];
     const int64_t multiple = access.alignment / ir::size_of(kernel.outline.accesses[a].dtype);
     if (!kernel.outline.accesses[a].has_tensor() || multiple <= 1) continue;
-    for (const ir::HostId stride : kernel.formulas.accesses[a].gather_strides) require(stride, multiple);
-    if (access.is_linear) continue;
-    const size_t along = unit_axis(access);
-    for (size_t d = 0; d < access.axes.size(); ++d)
-      if (access.axes[d] != StrideClass::Zero && d != along) require(kernel.formulas.accesses[a].strides[d], multiple);
+    for_each_aligned_stride(access, kernel.formulas.accesses[a], [&](ir::HostId stride) { require(stride, multiple); });
   }
   for (const auto& [id, multiple] : multiples)
     if (multiple > 1 && !pool.is_constant(id))

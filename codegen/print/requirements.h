@@ -15,8 +15,7 @@ struct DescribedKernel {
   const Target& target;
   const KernelOutline& outline;
   const KernelGeometry& geometry;
-  KernelLayout layout;      ///< only what the target's kernels distinguish
-  uint8_t length_bits = 0;  ///< KernelLayout::length_bits of the call
+  KernelLayout layout;  ///< only what the target's kernels distinguish, and the call's length_bits
   KernelFormulas formulas;
 };
 

@@ -39,13 +39,6 @@ bool is_for_columns_alone(const KernelFacts& facts) {
 
 }  // namespace
 
-Lengths lengths_of(const KernelLayout& layout) {
-  const uint32_t eighths = layout.length_eighths;
-  const uint64_t power = uint64_t{1} << layout.length_bits;
-  if (eighths == 0) return {power, power / 2};
-  return {power * eighths / 8, power * (layout.fills_eighths ? eighths : eighths - 1) / 8};
-}
-
 uint64_t elements_of_step(const Schedule& schedule) {
   const LoopMap& row = schedule.reduced();
   if (schedule.residency.has_blocked_accumulators) return row.accumulators();

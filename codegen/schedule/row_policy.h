@@ -33,11 +33,6 @@ bool cpu_copies_to_buffer(const AccessFacts& access, const KernelFacts& facts, c
 /// rows that are computed together.
 bool cpu_can_cache(const KernelLayout& layout, uint32_t lanes, uint32_t bytes);
 
-/// Bounds of the number of elements of a row with this layout.
-struct Lengths {
-  uint64_t most, least;
-};
-Lengths lengths_of(const KernelLayout& layout);
 /// CUDA: the elements of a row that its threads cover in a step; with blocked accumulators, that all steps of the same
 /// number cover together.
 uint64_t elements_of_step(const Schedule& schedule);

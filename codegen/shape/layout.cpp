@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <numeric>
 
 #include "codegen/shape/partition.h"
@@ -29,14 +28,10 @@ uint8_t power_of_two_in(uint64_t value, uint64_t most = kVectorBytes) {
   return static_cast<uint8_t>(1 << std::countr_zero(value | most));
 }
 
-/// Whether all indices, and all offsets in elements from each access's pointer, fit in a signed 32-bit integer. The
-/// limit on the element count leaves room for the last block, whose threads may count past the end, and in reductions
-/// for a row's last elements, whose indices may be past the end by the number of accumulators.
+/// Whether all indices, and all offsets in elements from each access's pointer, fit in a signed 32-bit integer.
 bool fits_32_bits(const KernelGeometry& geometry) {
-  constexpr __int128 kLimit = std::numeric_limits<int32_t>::max();
-  if (geometry.numel > kLimit - (geometry.reduced_axes > 0 ? 1 << 23 : 1 << 16)) return false;
-  for (size_t a = 0; a < geometry.accesses.size(); ++a) {
-    const AccessGeometry& access = geometry.accesses[a];
+  if (geometry.numel > most_elements32(geometry.reduced_axes)) return false;
+  for (const AccessGeometry& access : geometry.accesses) {
     __int128 lowest = 0, end = 1;
     const auto reach = [&](int64_t stride, int64_t extent) {
       const __int128 distance = extent < 1 ? 0 : __int128{stride} * (extent - 1);
@@ -45,9 +40,9 @@ bool fits_32_bits(const KernelGeometry& geometry) {
     for (size_t d = 0; d < access.strides.size(); ++d) reach(access.strides[d], geometry.extents[d]);
     for (size_t l = 0; l < access.gather_strides.size(); ++l) {
       reach(access.gather_strides[l], access.gather_extents[l]);
-      if (access.gather_extents[l] > kLimit) return false;
+      if (access.gather_extents[l] > kMostIndex32) return false;
     }
-    if (end > kLimit || -lowest > kLimit) return false;
+    if (end > kMostIndex32 || -lowest > kMostIndex32) return false;
   }
   return true;
 }
@@ -93,28 +88,28 @@ bool is_linear(const AccessGeometry& access, const std::vector<int64_t>& extents
   return true;
 }
 
-/// The axis along which vectors are loaded: the innermost axis of stride 1; the number of axes if there is none.
-size_t unit_axis(const std::vector<int64_t>& strides) {
-  for (size_t d = strides.size(); d-- > 0;)
-    if (strides[d] == 1) return d;
-  return strides.size();
-}
-
-uint8_t alignment_of(const AccessGeometry& access, bool linear, int64_t bytes, uintptr_t address) {
-  uint8_t alignment = power_of_two_in(address + static_cast<uint64_t>(access.offset * bytes));
-  for (const int64_t stride : access.gather_strides)
+uint8_t alignment_of(const AccessLayout& access, const AccessGeometry& geometry, int64_t bytes, uintptr_t address) {
+  uint8_t alignment = power_of_two_in(address + static_cast<uint64_t>(geometry.offset * bytes));
+  for_each_aligned_stride(access, geometry, [&](int64_t stride) {
     alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(stride * bytes)));
-  if (linear) return alignment;
-  const size_t along = unit_axis(access.strides);
-  for (size_t d = 0; d < access.strides.size(); ++d) {
-    // The stride of the axis `along` is within the vectors; all other strides must keep the alignment.
-    if (access.strides[d] != 0 && d != along)
-      alignment = std::min(alignment, power_of_two_in(static_cast<uint64_t>(access.strides[d] * bytes)));
-  }
+  });
   return alignment;
 }
 
 }  // namespace
+
+size_t AccessLayout::unit_axis() const {
+  for (size_t d = axes.size(); d-- > 0;)
+    if (axes[d] == StrideClass::One) return d;
+  return axes.size();
+}
+
+Lengths lengths_of(const KernelLayout& layout) {
+  const uint32_t eighths = layout.length_eighths;
+  const uint64_t power = uint64_t{1} << layout.length_bits;
+  if (eighths == 0) return {power, power / 2};
+  return {power * eighths / 8, power * (layout.fills_eighths ? eighths : eighths - 1) / 8};
+}
 
 std::string KernelLayout::text() const {
   std::string text = fmt::format("{} axes, {}-bit, rows of {}k", rank, index_bits, inner_multiple);
@@ -181,9 +176,8 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
     const bool has_unit_axis = use.has_tensor() && std::ranges::count(access.axes, StrideClass::One) > 0;
     if (use.has_tensor() && layout.rank > 0) access.inner_step = small_step(geometry.accesses[a].strides.back());
     if (has_unit_axis && access.axes.back() == StrideClass::One) smallest_element = std::min(smallest_element, bytes);
-    access.alignment = has_unit_axis || is_grouped[a]
-                           ? alignment_of(geometry.accesses[a], access.is_linear, bytes, addresses[a])
-                           : static_cast<uint8_t>(bytes);
+    access.alignment = has_unit_axis || is_grouped[a] ? alignment_of(access, geometry.accesses[a], bytes, addresses[a])
+                                                      : static_cast<uint8_t>(bytes);
   }
   if (const uint32_t row_axes = layout.rank - layout.reduced_axes; layout.reduces && row_axes > 0) {
     const auto is_contiguous_across_rows = [&](size_t a) {

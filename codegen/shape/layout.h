@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,9 +43,8 @@ struct AccessLayout {
   bool is_linear = false;  ///< element i of the domain is i elements after the first: contiguous over all axes
   /// A power of two, at most 16, that divides the following numbers, in bytes: the address of the first element (base
   /// pointer plus offset), and the strides of gathered coordinates. Unless the access is linear, it also divides all
-  /// strides except 0 and the stride 1 of the axis along which vectors are loaded, so it divides the address of every
-  /// row's first element. Vectors are loaded along the innermost axis of stride 1. If the access cannot use vectors,
-  /// the number is the size of an element.
+  /// strides except 0 and the stride 1 of the axis along which vectors are loaded (`unit_axis`), so it divides the
+  /// address of every row's first element. If the access cannot use vectors, the number is the size of an element.
   uint8_t alignment = 1;
   /// Accesses of one tensor with equal strides, whose offsets differ by less than their smallest stride (for example
   /// the four corners of a box), form an access group. `leader` is the access with the smallest offset, or the access
@@ -53,7 +53,20 @@ struct AccessLayout {
   uint32_t neighbour = 0;
   bool is_empty = false;  ///< the tensor is empty: a load ahead of a row's elements gives 0
   bool operator==(const AccessLayout&) const = default;
+
+  /// The axis along which vectors are loaded: the innermost axis of stride 1; the number of axes if there is none.
+  size_t unit_axis() const;
 };
+
+/// Calls `function` with each stride that must be a multiple of the access's alignment. `numbers`: the numbers of the
+/// access, integers or formulas.
+template <typename Number, typename Function>
+void for_each_aligned_stride(const AccessLayout& access, const AccessNumbers<Number>& numbers, Function function) {
+  for (const Number stride : numbers.gather_strides) function(stride);
+  if (access.is_linear) return;
+  for (size_t d = 0; d < access.axes.size(); ++d)
+    if (access.axes[d] != StrideClass::Zero && d != access.unit_axis()) function(numbers.strides[d]);
+}
 
 /// The properties that a kernel is compiled for.
 struct KernelLayout {
@@ -96,6 +109,21 @@ struct KernelLayout {
   /// A line of text; equal for equal layouts only.
   std::string text() const;
 };
+
+/// Bounds of the number of elements of a row with this layout. A row has `least` elements only if `least` is `most`.
+struct Lengths {
+  uint64_t most, least;
+};
+Lengths lengths_of(const KernelLayout& layout);
+
+/// If the index_bits are 32, no index and no offset from an access's pointer, in elements, is larger.
+inline constexpr int64_t kMostIndex32 = std::numeric_limits<int32_t>::max();
+/// The most elements of a domain if the index_bits are 32. This leaves room for the last block, whose threads may count
+/// past the end, and in reductions for a row's last elements, whose indices may be past the end by the number of
+/// accumulators.
+constexpr int64_t most_elements32(uint32_t reduced_axes) {
+  return kMostIndex32 - (reduced_axes > 0 ? 1 << 23 : 1 << 16);
+}
 
 /// The layout that a kernel is compiled for in a call. `addresses`: for each of kernel.accesses, the data pointer of
 /// its tensor, before the offset is added; any number for an access of kind Index.
