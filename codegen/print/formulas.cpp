@@ -30,13 +30,13 @@ std::vector<std::string> result_names(const ir::Graph& graph) {
   return names;
 }
 
-/// Makes formulas. If a size is 1 in the call, the formulas depend on that.
+/// Makes formulas, and collects the equations on which they depend.
 struct FormulaArithmetic {
   using Number = ir::HostId;
 
   ir::HostPool& pool;
   std::span<const ir::HostValue> host;
-  std::vector<Equation>& equations;
+  std::vector<Equation> equations = {};
 
   ir::HostId integer(int64_t value) { return pool.integer(value); }
   ir::HostId add(ir::HostId x, ir::HostId y) { return pool.add(x, y); }
@@ -49,14 +49,6 @@ struct FormulaArithmetic {
   }
 };
 
-/// Whether the strides are those of a contiguous tensor. The strides of dims of size 1 do not matter.
-bool is_contiguous(const ir::SizesAndStrides& extents) {
-  const ir::Sizes contiguous = ir::contiguous_strides(extents.sizes);
-  for (size_t d = 0; d < extents.sizes.size(); ++d)
-    if (extents.sizes[d] != 1 && extents.strides[d] != contiguous[d]) return false;
-  return true;
-}
-
 }  // namespace
 
 std::string as_operand(const std::string& text) {
@@ -64,8 +56,14 @@ std::string as_operand(const std::string& text) {
   return is_simple ? text : "(" + text + ")";
 }
 
-Formulas::Formulas(const ir::Graph& graph, const Outline& outline, const DescribedCall& call)
-    : pool(graph.host), graph_(graph), outline_(outline), call_(call) {
+bool is_scratch(const ir::Graph& graph, const AccessUse& use) {
+  if (use.in_workspace) return true;
+  return use.kind == AccessUse::Kind::Store ? graph.results[use.tensor].use != ir::Use::Returned
+                                            : graph.seed == use.tensor;
+}
+
+Formulas::Formulas(const DescribedCall& call) : pool(call.graph.host), call_(call) {
+  const ir::Graph& graph = call.graph;
   pool.limit_work(UINT64_MAX);
   // A size that must equal another one is written as that one.
   for (const ir::Condition& condition : graph.conditions)
@@ -83,18 +81,18 @@ Formulas::Formulas(const ir::Graph& graph, const Outline& outline, const Describ
     results_.push_back(result.mutates ? params_[*result.mutates]
                                       : tensor(names[r], result.dtype, result.shape, call.shapes.results[r]));
   }
-  std::vector<Equation> none;
-  FormulaArithmetic arithmetic{pool, call.host, none};
-  for (const Workspace& workspace : outline.workspaces) {
+  FormulaArithmetic arithmetic{pool, call.host};
+  for (const Workspace& workspace : call.outline.workspaces) {
     const std::vector<ir::HostId> sizes = sizes_of(arithmetic, workspace);
-    workspaces_.push_back({{}, workspace.dtype, sizes, contiguous_strides(sizes), {}});
+    workspaces_.push_back(
+        {fmt::format("workspace{}", workspaces_.size()), workspace.dtype, sizes, contiguous_strides(sizes), {}});
   }
 }
 
 TensorFormulas Formulas::tensor(std::string name, ir::DType dtype, std::vector<ir::HostId> sizes,
                                 const ir::SizesAndStrides& extents) {
   TensorFormulas formulas{std::move(name), dtype, std::move(sizes), {}, {}};
-  if (is_contiguous(extents)) {
+  if (ir::is_contiguous(extents.sizes, extents.strides)) {
     formulas.strides = contiguous_strides(formulas.sizes);
     if (!formulas.sizes.empty()) formulas.stride_requirements.push_back(formulas.name + ".is_contiguous()");
     return formulas;
@@ -125,23 +123,23 @@ std::vector<ir::HostId> Formulas::contiguous_strides(std::span<const ir::HostId>
 }
 
 KernelFormulas Formulas::kernel(uint32_t k) {
-  const KernelOutline& kernel = outline_.kernels[k];
+  const KernelOutline& kernel = call_.outline.kernels[k];
   const std::vector<std::vector<uint32_t>>& axes = call_.geometries[k].dims;
-  const TensorsOf<TensorFormulas> tensors{params_, results_, workspaces_};
   KernelFormulas formulas{{}, pool.product(kernel.domain), {}, {}};
-  FormulaArithmetic arithmetic{pool, call_.host, formulas.equations};
+  FormulaArithmetic arithmetic{pool, call_.host};
   for (const std::vector<uint32_t>& dims : axes) formulas.extents.push_back(product(arithmetic, kernel.domain, dims));
-  for (const ir::HostId size : kernel.domain) arithmetic.is_one(size);  // its dim is in no axis
+  for (const ir::HostId size : kernel.domain) arithmetic.is_one(size);  // dims of size 1 are in no axis
   const std::vector<ir::HostId> positions = {pool.integer(1)};
   for (const AccessUse& use : kernel.accesses) {
     AccessFormulas& access = formulas.accesses.emplace_back(
-        access_by_dim(arithmetic, kernel, use, use.has_tensor() ? tensors[use].strides : positions));
+        access_by_dim(arithmetic, kernel, use, use.has_tensor() ? tensors()[use].strides : positions));
     for (const std::vector<uint32_t>& dims : axes)
       for (size_t m = 0; m + 1 < dims.size(); ++m)  // dims that are merged
-        formulas.equations.emplace_back(access.strides[dims[m]],
-                                        pool.mul(access.strides[dims[m + 1]], kernel.domain[dims[m + 1]]));
+        arithmetic.equations.emplace_back(access.strides[dims[m]],
+                                          pool.mul(access.strides[dims[m + 1]], kernel.domain[dims[m + 1]]));
     select_axes(access, axes);
   }
+  formulas.equations = std::move(arithmetic.equations);
   return formulas;
 }
 
@@ -174,11 +172,12 @@ std::vector<std::string> Formulas::take_abbreviated() {
 
 void Formulas::verify(std::span<const std::pair<ir::HostId, int64_t>> values) const {
   std::map<uint32_t, ir::HostValue> numbers;
-  for (uint32_t i = 0; i < graph_.host.count(); ++i)
-    if (const ir::HostNode& node = graph_.host[{i}]; node.op == ir::HostOp::Scalar) numbers[node.a] = call_.host[i];
+  const ir::Graph& graph = call_.graph;
+  for (uint32_t i = 0; i < graph.host.count(); ++i)
+    if (const ir::HostNode& node = graph.host[{i}]; node.op == ir::HostOp::Scalar) numbers[node.a] = call_.host[i];
   const auto number_of = [&](uint32_t param) {
-    const size_t symbol = param - graph_.params.size();
-    return param < graph_.params.size() ? numbers[param] : ir::HostValue::of(stride_values_[symbol]);
+    const size_t symbol = param - graph.params.size();
+    return param < graph.params.size() ? numbers[param] : ir::HostValue::of(stride_values_[symbol]);
   };
   std::vector<ir::HostValue> slots(pool.count());
   try {

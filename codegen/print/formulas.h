@@ -15,8 +15,12 @@
 
 namespace ingot::codegen {
 
-/// A call that a launch comment describes.
+/// A call that launch comments describe, and its kernels.
 struct DescribedCall {
+  const ir::Graph& graph;
+  const Outline& outline;
+  const std::vector<KernelLayout>& layouts;  ///< one per kernel of the outline
+  const Target& target;
   std::span<const ir::HostValue> host;  ///< the value of each expression of the graph's HostPool, by id
   Shapes shapes;
   std::span<const KernelGeometry> geometries;  ///< one per kernel of the outline
@@ -38,13 +42,16 @@ struct KernelFormulas {
   std::vector<Equation> equations;
 };
 
-/// A tensor in memory, as a launch comment names it; a workspace has no name.
+/// A parameter, result or workspace in memory, as a launch comment names it.
 struct TensorFormulas {
   std::string name;
   ir::DType dtype;
   std::vector<ir::HostId> sizes, strides;
   std::vector<std::string> stride_requirements;  ///< the conditions on which `strides` hold
 };
+
+/// Whether an access is to a buffer that the launches share, rather than to an argument or a returned result.
+bool is_scratch(const ir::Graph& graph, const AccessUse& use);
 
 /// The text of an expression as an operand of +, * or %, in parentheses if needed.
 std::string as_operand(const std::string& text);
@@ -54,11 +61,9 @@ std::string as_operand(const std::string& text);
 /// requirements.
 class Formulas {
  public:
-  Formulas(const ir::Graph& graph, const Outline& outline, const DescribedCall& call);
+  explicit Formulas(const DescribedCall& call);
 
-  const TensorFormulas& param(uint32_t param) const { return params_[param]; }
-  const TensorFormulas& result(uint32_t result) const { return results_[result]; }
-  const TensorFormulas& workspace(uint32_t workspace) const { return workspaces_[workspace]; }
+  TensorsOf<TensorFormulas> tensors() const { return {params_, results_, workspaces_}; }
   /// The formulas of the geometry of the `k`-th kernel of the outline.
   KernelFormulas kernel(uint32_t k);
 
@@ -83,8 +88,6 @@ class Formulas {
                         const ir::SizesAndStrides& extents);
   std::vector<ir::HostId> contiguous_strides(std::span<const ir::HostId> sizes);
 
-  const ir::Graph& graph_;
-  const Outline& outline_;
   const DescribedCall& call_;
   std::vector<std::string> names_;      ///< of the parameters, then of the symbols for strides
   std::vector<int64_t> stride_values_;  ///< of the symbols for strides

@@ -16,11 +16,11 @@ bool is_unsafe(const Character& c) {
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;
 }
 
-/// Whether tools would read the comment of this line as a directive (python/ingot/tools/cuda_text.py).
-bool is_directive(std::string_view line) {
+/// Whether tools would read this line as one of a launch comment (python/ingot/tools/cuda_text.py).
+bool is_in_launch_comment(std::string_view line) {
   const std::string_view text = line.substr(std::min(line.find_first_not_of(kBlank), line.size()));
-  constexpr std::string_view kDirectives[] = {"launch:", "options:", "where:", "requires:", "scratch:", "incomplete:"};
-  return std::ranges::any_of(kDirectives, [&](std::string_view kind) { return text.starts_with(kind); });
+  constexpr std::string_view kKinds[] = {"launch:", "options:", "where:", "requires:", "scratch:", "incomplete:"};
+  return std::ranges::any_of(kKinds, [&](std::string_view kind) { return text.starts_with(kind); });
 }
 
 std::string safe_line(std::string_view line) {
@@ -38,7 +38,7 @@ std::string safe_line(std::string_view line) {
       text += line.substr(i, c.bytes);
     i += c.bytes;
   }
-  if (is_directive(text)) text.insert(text.find(':'), " ");
+  if (is_in_launch_comment(text)) text.insert(text.find(':'), " ");
   if (text.ends_with('\\')) text += " .";  // otherwise the next line would continue this one
   return text;
 }

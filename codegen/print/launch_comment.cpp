@@ -12,8 +12,8 @@ namespace {
 
 using Kind = KernelParameter::Kind;
 
-/// "// KIND: a, b, c", in lines of at most 120 characters.
-std::string directive(std::string_view kind, const std::vector<std::string>& items) {
+/// "// KIND: a, b, c", in lines of at most 120 characters; nothing without items.
+std::string comment_line(std::string_view kind, const std::vector<std::string>& items) {
   constexpr size_t kWidth = 120;
   if (items.empty()) return {};
   std::string text, line = fmt::format("// {}:", kind);
@@ -37,29 +37,29 @@ KernelLayout described_layout(const Target& target, const KernelLayout& layout) 
 
 }  // namespace
 
-/// The comment of one kernel.
-class KernelComment {
+/// The launch comment of one kernel.
+class LaunchComment {
  public:
-  KernelComment(LaunchComments& file, const Kernel& kernel)
+  LaunchComment(LaunchComments& file, const Kernel& kernel)
       : file_(file),
         formulas_(file.formulas_),
         kernel_(kernel),
         info_(kernel.launch),
-        described_{file.target_, file.outline_.kernels[info_.outline_kernel],
+        described_{file.call_.target, file.call_.outline.kernels[info_.outline_kernel],
                    file.call_.geometries[info_.outline_kernel],
-                   described_layout(file.target_, file.layouts_[info_.outline_kernel]),
+                   described_layout(file.call_.target, file.call_.layouts[info_.outline_kernel]),
                    formulas_.kernel(info_.outline_kernel)} {}
 
   std::string text() {
     name_sizes();
     std::vector<std::string> arguments;
     for (const KernelParameter& parameter : info_.parameters) arguments.push_back(argument(parameter));
-    const std::string requirements = requirements_text(), launch = directive("launch", launch_fields(arguments));
+    const std::string requirements = requirements_text(), launch = comment_line("launch", launch_fields(arguments));
     std::vector<std::string> definitions = formulas_.take_abbreviated();
     definitions.insert(definitions.end(), where_.begin(), where_.end());
     formulas_.clear_names();
     formulas_.verify(values_);
-    return directive("where", definitions) + requirements + directive("scratch", scratch_) + launch;
+    return comment_line("where", definitions) + requirements + comment_line("scratch", scratch_) + launch;
   }
 
  private:
@@ -67,12 +67,12 @@ class KernelComment {
 
   /// The first launch states the op's conditions, and the first launch of a kernel of the outline its sizes.
   std::string requirements_text() {
-    Requirements requirements(formulas_, file_.graph_);
+    Requirements requirements(formulas_, file_.call_.graph, described_);
     if (file_.described_.empty()) requirements.add_conditions(file_.call_.shapes.params);
-    requirements.add_tensors(described_, info_.parameters);
-    if (file_.described_.insert(info_.outline_kernel).second) requirements.add_sizes(described_);
+    requirements.add_tensors(info_.parameters);
+    if (file_.described_.insert(info_.outline_kernel).second) requirements.add_sizes();
     std::string text;
-    for (const Requirements::Group& group : requirements.groups) text += directive("requires", group);
+    for (const Requirements::Group& group : requirements.groups) text += comment_line("requires", group);
     return text;
   }
 
@@ -96,7 +96,8 @@ class KernelComment {
       case Kind::Pointer:
         return pointer(parameter.a);
       case Kind::Partials:
-        return partials(parameter);
+        return buffer(fmt::format("partials {} {}", info_.partials_writer, parameter.a), parameter.name,
+                      empty(info_.partials[parameter.a], product(info_.partial_count)));
       case Kind::Status:
         return buffer("status", parameter.name, "zeros(i32, 1)");
       case Kind::Scalar:
@@ -119,31 +120,16 @@ class KernelComment {
 
   std::string tensor_name(uint32_t a) {
     const AccessUse& use = described_.outline.accesses[a];
-    if (use.in_workspace) {
-      const std::string size = formulas_.print(pool().product(formulas_.workspace(use.tensor).sizes));
-      return buffer(fmt::format("workspace {}", use.tensor), fmt::format("workspace{}", use.tensor),
-                    fmt::format("empty({}, {})", ir::short_name(use.dtype), size));
-    }
-    if (use.kind == AccessUse::Kind::Store) {
-      const ir::Result& result = file_.graph_.results[use.tensor];
-      return result.use == ir::Use::Returned ? formulas_.result(use.tensor).name : saved(use.tensor);
-    }
-    if (file_.graph_.seed == use.tensor) return buffer("seed", "seed", "zeros(i64, 1)");
-    return formulas_.param(use.tensor).name;
+    const TensorFormulas& tensor = formulas_.tensors()[use];
+    if (!is_scratch(file_.call_.graph, use)) return tensor.name;
+    const bool is_seed = !use.in_workspace && use.kind != AccessUse::Kind::Store;
+    if (is_seed) return buffer("seed", "seed", "zeros(i64, 1)");
+    return buffer(fmt::format("{} {}", use.in_workspace ? "workspace" : "result", use.tensor), tensor.name,
+                  empty(tensor.dtype, formulas_.print(pool().product(tensor.sizes))));
   }
 
-  /// A result that the op does not return.
-  std::string saved(uint32_t result) {
-    const TensorFormulas& tensor = formulas_.result(result);
-    return buffer(
-        fmt::format("result {}", result), tensor.name,
-        fmt::format("empty({}, {})", ir::short_name(tensor.dtype), formulas_.print(pool().product(tensor.sizes))));
-  }
-
-  std::string partials(const KernelParameter& parameter) {
-    const std::string size = product(info_.partial_count);
-    return buffer(fmt::format("partials {} {}", info_.partials_writer, parameter.a), parameter.name,
-                  fmt::format("empty({}, {})", ir::short_name(info_.partials[parameter.a]), size));
+  static std::string empty(ir::DType dtype, const std::string& size) {
+    return fmt::format("empty({}, {})", ir::short_name(dtype), size);
   }
 
   /// The name of a buffer, which the first kernel that needs it declares.
@@ -201,37 +187,30 @@ class KernelComment {
   std::vector<std::string> where_, scratch_;
 };
 
-LaunchComments::LaunchComments(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                               const Target& target, const DescribedCall& call)
-    : graph_(graph),
-      outline_(outline),
-      layouts_(layouts),
-      target_(target),
-      call_(call),
-      formulas_(graph, outline, call) {
+LaunchComments::LaunchComments(const DescribedCall& call) : call_(call), formulas_(call), obstacle_(call.obstacle) {
+  const ir::Graph& graph = call.graph;
   for (uint32_t p = 0; p < graph.params.size(); ++p)
     if (graph.seed != p) names_.insert(graph.params[p].name);
-  for (uint32_t r = 0; r < graph.results.size(); ++r)
-    if (graph.results[r].use == ir::Use::Returned) names_.insert(formulas_.result(r).name);
-  obstacle_ = call.obstacle;
-  for (uint32_t r = 0; r < graph_.results.size() && obstacle_.empty(); ++r) {
-    const ir::Result& result = graph_.results[r];
+  for (uint32_t r = 0; r < graph.results.size(); ++r) {
+    const ir::Result& result = graph.results[r];
+    const std::string& name = formulas_.tensors().results[r].name;
+    if (result.use == ir::Use::Returned) names_.insert(name);
+    if (!obstacle_.empty()) continue;
     if (!result.scatters.empty())
-      obstacle_ = fmt::format("scattered values are added to `{}` after the kernels", formulas_.result(r).name);
+      obstacle_ = fmt::format("scattered values are added to `{}` after the kernels", name);
     else if (result.forwards)
-      obstacle_ = fmt::format("the result `{}` is the argument `{}`", formulas_.result(r).name,
-                              formulas_.param(*result.forwards).name);
+      obstacle_ = fmt::format("the result `{}` is the argument `{}`", name, graph.params[*result.forwards].name);
   }
 }
 
 std::string LaunchComments::of_file() const {
-  const std::string options =
-      call_.compiler_options.empty() ? "" : fmt::format("// options: {}\n", call_.compiler_options);
-  return obstacle_.empty() ? options : options + fmt::format("// incomplete: {}\n", obstacle_);
+  std::string text = call_.compiler_options.empty() ? "" : fmt::format("// options: {}\n", call_.compiler_options);
+  if (!obstacle_.empty()) text += fmt::format("// incomplete: {}\n", obstacle_);
+  return text;
 }
 
 std::string LaunchComments::above(const Kernel& kernel) {
-  return obstacle_.empty() ? KernelComment(*this, kernel).text() : "";
+  return obstacle_.empty() ? LaunchComment(*this, kernel).text() : "";
 }
 
 std::string LaunchComments::unused_name(const std::string& preferred) {

@@ -10,7 +10,7 @@
 
 namespace ingot::codegen {
 
-/// Writes the comments above the kernels of a source file that say how to launch them:
+/// Writes the launch comments of a source file: the lines above each kernel that say how to launch it.
 ///
 ///     // where: n = x.size(0)*x.size(1)
 ///     // requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
@@ -18,29 +18,24 @@ namespace ingot::codegen {
 ///     // launch: entry=scale, grid=ceil(n / 1024), block=256, args=x, out, sums, n
 ///
 /// The values are expressions in Python's syntax over the op's parameters and its results (`out`, or `out0`, `out1` …).
-/// `where` defines names, and `scratch` the buffers that the launches share. `requires` lists all that the kernel was
-/// compiled for; docs/compare.md describes the language, and python/ingot/tools/launch.py evaluates it.
+/// A `where:` line defines names, and a `scratch:` line the buffers that the launches share. The `requires:` lines list
+/// all that the kernel was compiled for. docs/compare.md describes the language, and
+/// python/ingot/tools/launch_comment.py evaluates it.
 class LaunchComments {
  public:
-  LaunchComments(const ir::Graph& graph, const Outline& outline, const std::vector<KernelLayout>& layouts,
-                 const Target& target, const DescribedCall& call);
+  explicit LaunchComments(const DescribedCall& call);
 
-  /// The comment for the source file: the compiler's options, or the reason why the launches alone do not compute the
-  /// op's results.
+  /// The lines for the source file: the compiler's options, and the reason, if there is one, why the launches alone do
+  /// not compute the op's results.
   std::string of_file() const;
-  /// The comment for a kernel; none if the launches alone do not compute the op's results. Kernels must be passed in
-  /// launch order.
+  /// The launch comment of a kernel; none if more than the launches is needed. Kernels must be passed in launch order.
   std::string above(const Kernel& kernel);
 
  private:
-  friend class KernelComment;
+  friend class LaunchComment;
 
   std::string unused_name(const std::string& preferred);
 
-  const ir::Graph& graph_;
-  const Outline& outline_;
-  const std::vector<KernelLayout>& layouts_;
-  const Target& target_;
   const DescribedCall& call_;
   Formulas formulas_;
   std::string obstacle_;                        ///< the reason why the launches alone do not compute the op's results

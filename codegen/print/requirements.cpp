@@ -69,24 +69,18 @@ void Requirements::add_same_views(std::span<const ir::SizesAndStrides> params) {
   }
 }
 
-const TensorFormulas& Requirements::tensor_of(const AccessUse& use) const {
-  return use.kind == AccessUse::Kind::Store ? formulas_.result(use.tensor) : formulas_.param(use.tensor);
-}
-
-void Requirements::add_tensors(const DescribedKernel& kernel, const std::vector<KernelParameter>& parameters) {
+void Requirements::add_tensors(const std::vector<KernelParameter>& parameters) {
   std::vector<std::string> names, written_names;
   for (const KernelParameter& parameter : parameters) {
     if (parameter.kind != Kind::Pointer) continue;
-    const AccessUse& use = kernel.outline.accesses[parameter.a];
+    const AccessUse& use = kernel_.outline.accesses[parameter.a];
     const bool is_result = use.kind == AccessUse::Kind::Store;
-    const bool is_buffer = use.in_workspace || (is_result ? graph_.results[use.tensor].use != ir::Use::Returned
-                                                          : graph_.seed == use.tensor);
-    if (is_buffer) continue;
-    const TensorFormulas& tensor = tensor_of(use);
+    if (is_scratch(graph_, use)) continue;
+    const TensorFormulas& tensor = formulas_.tensors()[use];
     if (is_result && std::ranges::count(written_names, tensor.name) == 0) written_names.push_back(tensor.name);
     if (std::ranges::count(names, tensor.name) > 0) continue;
     names.push_back(tensor.name);
-    add_tensor(kernel, tensor, is_result);
+    add_tensor(tensor, is_result);
   }
   groups.emplace_back();
   for (const std::string& written : written_names) {
@@ -95,7 +89,7 @@ void Requirements::add_tensors(const DescribedKernel& kernel, const std::vector<
   }
 }
 
-void Requirements::add_tensor(const DescribedKernel& kernel, const TensorFormulas& tensor, bool is_result) {
+void Requirements::add_tensor(const TensorFormulas& tensor, bool is_result) {
   groups.emplace_back();
   add(fmt::format("{}.dtype == {}", tensor.name, ir::short_name(tensor.dtype)));
   add(fmt::format("{}.dim() == {}", tensor.name, tensor.sizes.size()));
@@ -106,63 +100,65 @@ void Requirements::add_tensor(const DescribedKernel& kernel, const TensorFormula
       add(fmt::format("{} == {}", size, text));
   }
   for (const std::string& text : tensor.stride_requirements) add(text);
-  for (uint32_t a = 0; a < kernel.outline.accesses.size(); ++a) {
-    const AccessUse& use = kernel.outline.accesses[a];
-    const AccessLayout& access = kernel.layout.accesses[a];
-    if (!use.has_tensor() || use.in_workspace || access.leader != a || tensor_of(use).name != tensor.name) continue;
+  for (uint32_t a = 0; a < kernel_.outline.accesses.size(); ++a) {
+    const AccessUse& use = kernel_.outline.accesses[a];
+    const AccessLayout& access = kernel_.layout.accesses[a];
+    if (!use.has_tensor() || use.in_workspace || access.leader != a || formulas_.tensors()[use].name != tensor.name)
+      continue;
     if (access.alignment > ir::size_of(use.dtype))
-      add(fmt::format("aligned({}, {})", formulas_.address(tensor.name, kernel.formulas.accesses[a].offset),
+      add(fmt::format("aligned({}, {})", formulas_.address(tensor.name, kernel_.formulas.accesses[a].offset),
                       access.alignment));
     if (access.is_empty) add(fmt::format("{}.numel() == 0", tensor.name));
   }
 }
 
-void Requirements::add_sizes(const DescribedKernel& kernel) {
+void Requirements::add_sizes() {
   groups.emplace_back();
-  for (const auto& [a, b] : kernel.formulas.equations) add_equation(a, b);
-  for (uint32_t a = 0; a < kernel.layout.accesses.size(); ++a) add_strides(kernel, a);
-  if (kernel.layout.reduces) add_length(kernel);
-  add_elements(kernel);
-  add_multiples(kernel);
+  for (const auto& [a, b] : kernel_.formulas.equations) add_equation(a, b);
+  for (uint32_t a = 0; a < kernel_.layout.accesses.size(); ++a) add_strides(a);
+  if (kernel_.layout.reduces) add_length();
+  add_elements();
+  add_multiples();
 }
 
-void Requirements::add_strides(const DescribedKernel& kernel, uint32_t a) {
+void Requirements::add_strides(uint32_t a) {
   ir::HostPool& pool = formulas_.pool;
-  const AccessLayout& access = kernel.layout.accesses[a];
-  const AccessFormulas& formulas = kernel.formulas.accesses[a];
+  const AccessLayout& access = kernel_.layout.accesses[a];
+  const AccessFormulas& formulas = kernel_.formulas.accesses[a];
   ir::HostId contiguous = pool.integer(1);
   for (size_t d = access.axes.size(); d-- > 0;) {
     if (access.axes[d] != StrideClass::Other)
       add_equation(formulas.strides[d], pool.integer(access.axes[d] == StrideClass::One ? 1 : 0));
     if (access.is_linear) add_equation(formulas.strides[d], contiguous);
-    contiguous = pool.mul(contiguous, kernel.formulas.extents[d]);
+    contiguous = pool.mul(contiguous, kernel_.formulas.extents[d]);
   }
   if (access.inner_step != 0) add_equation(formulas.strides.back(), pool.integer(access.inner_step));
   if (access.leader == a) return;
-  const AccessFormulas& leader = kernel.formulas.accesses[access.leader];
+  const AccessFormulas& leader = kernel_.formulas.accesses[access.leader];
   add_equation(pool.sub(formulas.offset, leader.offset), pool.integer(access.neighbour));
   for (size_t d = 0; d < formulas.strides.size(); ++d) add_equation(formulas.strides[d], leader.strides[d]);
 }
 
-void Requirements::add_length(const DescribedKernel& kernel) {
-  const ir::HostId length = formulas_.pool.product(std::span(kernel.formulas.extents).last(kernel.layout.reduced_axes));
+void Requirements::add_length() {
+  const ir::HostId length =
+      formulas_.pool.product(std::span(kernel_.formulas.extents).last(kernel_.layout.reduced_axes));
   if (formulas_.pool.is_constant(length)) return;
   const std::string text = formulas_.text(length);
-  if (kernel.layout.has_empty_rows) return add(fmt::format("{} == 0", text));
-  const auto [most, least] = lengths_of(kernel.layout);
+  if (kernel_.layout.has_empty_rows) return add(fmt::format("{} == 0", text));
+  const auto [most, least] = lengths_of(kernel_.layout);
   add(most <= least + 1 ? fmt::format("{} == {}", text, most) : fmt::format("{} < {} <= {}", least, text, most));
 }
 
 /// There are elements, and all indices and offsets fit in the kernel's integers.
-void Requirements::add_elements(const DescribedKernel& kernel) {
+void Requirements::add_elements() {
   ir::HostPool& pool = formulas_.pool;
-  const ir::HostId numel = kernel.formulas.numel;
-  if (kernel.layout.has_empty_rows || pool.is_constant(pool.resolve(numel))) return;
-  if (kernel.layout.index_bits != 32) return add(fmt::format("{} >= 1", formulas_.text(numel)));
-  add(fmt::format("1 <= {} <= {}", formulas_.text(numel), most_elements32(kernel.layout.reduced_axes)));
-  for (uint32_t a = 0; a < kernel.formulas.accesses.size(); ++a) {
-    const auto [lowest, end] = reach(kernel, a);
-    if (!is_product_of_extents(kernel, end, a)) add_limit(end);
+  const ir::HostId numel = kernel_.formulas.numel;
+  if (kernel_.layout.has_empty_rows || pool.is_constant(pool.resolve(numel))) return;
+  if (kernel_.layout.index_bits != 32) return add(fmt::format("{} >= 1", formulas_.text(numel)));
+  add(fmt::format("1 <= {} <= {}", formulas_.text(numel), most_elements32(kernel_.layout.reduced_axes)));
+  for (uint32_t a = 0; a < kernel_.formulas.accesses.size(); ++a) {
+    const auto [lowest, end] = reach(a);
+    if (!is_product_of_extents(end, a)) add_limit(end);
     add_limit(pool.sub(pool.integer(0), lowest));
   }
 }
@@ -171,52 +167,53 @@ void Requirements::add_limit(ir::HostId elements) {
   if (!formulas_.pool.is_constant(elements)) add(fmt::format("{} <= {}", formulas_.text(elements), kMostIndex32));
 }
 
-std::pair<ir::HostId, ir::HostId> Requirements::reach(const DescribedKernel& kernel, uint32_t a) {
+std::pair<ir::HostId, ir::HostId> Requirements::reach(uint32_t a) {
   ir::HostPool& pool = formulas_.pool;
-  const AccessFormulas& formulas = kernel.formulas.accesses[a];
-  const AccessGeometry& geometry = kernel.geometry.accesses[a];
+  const AccessFormulas& formulas = kernel_.formulas.accesses[a];
+  const AccessGeometry& geometry = kernel_.geometry.accesses[a];
   ir::HostId lowest = pool.integer(0), end = pool.integer(1);
   const auto add_distance = [&](ir::HostId stride, int64_t value, ir::HostId extent) {
     ir::HostId& side = value < 0 ? lowest : end;
     side = pool.add(side, pool.mul(stride, pool.sub(extent, pool.integer(1))));
   };
   for (size_t d = 0; d < formulas.strides.size(); ++d)
-    add_distance(formulas.strides[d], geometry.strides[d], kernel.formulas.extents[d]);
+    add_distance(formulas.strides[d], geometry.strides[d], kernel_.formulas.extents[d]);
   for (size_t g = 0; g < formulas.gather_strides.size(); ++g)
     add_distance(formulas.gather_strides[g], geometry.gather_strides[g], formulas.gather_extents[g]);
   return {lowest, end};
 }
 
 /// Whether the number of elements is a product of extents, so that it is not larger than that of the domain.
-bool Requirements::is_product_of_extents(const DescribedKernel& kernel, ir::HostId elements, uint32_t a) {
+bool Requirements::is_product_of_extents(ir::HostId elements, uint32_t a) {
   ir::HostId product = formulas_.pool.integer(1);
-  for (size_t d = 0; d < kernel.formulas.extents.size(); ++d)
-    if (kernel.layout.accesses[a].axes[d] != StrideClass::Zero)
-      product = formulas_.pool.mul(product, kernel.formulas.extents[d]);
+  for (size_t d = 0; d < kernel_.formulas.extents.size(); ++d)
+    if (kernel_.layout.accesses[a].axes[d] != StrideClass::Zero)
+      product = formulas_.pool.mul(product, kernel_.formulas.extents[d]);
   return formulas_.pool.same(elements, product);
 }
 
 /// Sizes and strides keep vectors whole and aligned.
-void Requirements::add_multiples(const DescribedKernel& kernel) {
+void Requirements::add_multiples() {
   ir::HostPool& pool = formulas_.pool;
-  const KernelLayout& layout = kernel.layout;
+  const KernelLayout& layout = kernel_.layout;
   std::map<ir::HostId, int64_t> multiples;
   const auto require = [&](ir::HostId id, int64_t multiple) {
     int64_t& known = multiples[pool.resolve(id)];
     known = std::max(known, multiple);
   };
-  const std::vector<ir::HostId>& extents = kernel.formulas.extents;
+  const std::vector<ir::HostId>& extents = kernel_.formulas.extents;
   if (layout.rank > 1 || (layout.reduces && layout.rank > 0)) {
-    if (kernel.target.cuda()) require(extents.back(), layout.inner_multiple);
+    if (kernel_.target.cuda()) require(extents.back(), layout.inner_multiple);
     require(extents.back(), layout.reduced_axis_multiple);
   }
   if (const uint32_t row_axes = layout.rank - layout.reduced_axes; layout.reduces && row_axes > 0)
     require(extents[row_axes - 1], layout.row_axis_multiple);
   for (uint32_t a = 0; a < layout.accesses.size(); ++a) {
     const AccessLayout& access = layout.accesses[a];
-    const int64_t multiple = access.alignment / ir::size_of(kernel.outline.accesses[a].dtype);
-    if (!kernel.outline.accesses[a].has_tensor() || multiple <= 1) continue;
-    for_each_aligned_stride(access, kernel.formulas.accesses[a], [&](ir::HostId stride) { require(stride, multiple); });
+    const int64_t multiple = access.alignment / ir::size_of(kernel_.outline.accesses[a].dtype);
+    if (!kernel_.outline.accesses[a].has_tensor() || multiple <= 1) continue;
+    for_each_aligned_stride(access, kernel_.formulas.accesses[a],
+                            [&](ir::HostId stride) { require(stride, multiple); });
   }
   for (const auto& [id, multiple] : multiples)
     if (multiple > 1 && !pool.is_constant(id))

@@ -25,14 +25,15 @@ class Requirements {
  public:
   using Group = std::vector<std::string>;
 
-  Requirements(Formulas& formulas, const ir::Graph& graph) : formulas_(formulas), graph_(graph) {}
+  Requirements(Formulas& formulas, const ir::Graph& graph, const DescribedKernel& kernel)
+      : formulas_(formulas), graph_(graph), kernel_(kernel) {}
 
   /// The conditions of the graph. `params`: the call's sizes and strides.
   void add_conditions(std::span<const ir::SizesAndStrides> params);
   /// The dtype, strides and alignment of each tensor to which a launch gets a pointer.
-  void add_tensors(const DescribedKernel& kernel, const std::vector<KernelParameter>& parameters);
+  void add_tensors(const std::vector<KernelParameter>& parameters);
   /// The limits of sizes, and the equations between sizes and strides.
-  void add_sizes(const DescribedKernel& kernel);
+  void add_sizes();
 
   std::vector<Group> groups;
 
@@ -41,19 +42,19 @@ class Requirements {
   void add_equation(ir::HostId a, ir::HostId b);
   void add_condition(const ir::Condition& condition);
   void add_same_views(std::span<const ir::SizesAndStrides> params);
-  void add_tensor(const DescribedKernel& kernel, const TensorFormulas& tensor, bool is_result);
-  void add_strides(const DescribedKernel& kernel, uint32_t access);
-  void add_length(const DescribedKernel& kernel);
-  void add_elements(const DescribedKernel& kernel);
+  void add_tensor(const TensorFormulas& tensor, bool is_result);
+  void add_strides(uint32_t access);
+  void add_length();
+  void add_elements();
   void add_limit(ir::HostId elements);
-  void add_multiples(const DescribedKernel& kernel);
-  const TensorFormulas& tensor_of(const AccessUse& use) const;
+  void add_multiples();
   /// The first element that an access may reach, and the end, in elements from its pointer.
-  std::pair<ir::HostId, ir::HostId> reach(const DescribedKernel& kernel, uint32_t access);
-  bool is_product_of_extents(const DescribedKernel& kernel, ir::HostId elements, uint32_t access);
+  std::pair<ir::HostId, ir::HostId> reach(uint32_t access);
+  bool is_product_of_extents(ir::HostId elements, uint32_t access);
 
   Formulas& formulas_;
   const ir::Graph& graph_;
+  const DescribedKernel& kernel_;
   std::set<std::string> stated_;
 };
 

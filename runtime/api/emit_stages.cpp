@@ -78,6 +78,10 @@ codegen::Source Stages::source(std::string_view op_source) const {
       target.cuda() ? runtime::Nvrtc::options(options.fast_math) : runtime::HostCompiler::options(options.fast_math);
   const bool needs_copy = std::ranges::any_of(resolved.destinations, &runtime::Destination::needs_copy);
   const codegen::DescribedCall call{
+      .graph = *graph,
+      .outline = outline,
+      .layouts = resolved.layouts,
+      .target = target,
       .host = host,
       .shapes = {resolved.params, resolved.results, resolved.workspaces},
       .geometries = resolved.geometries,
@@ -88,7 +92,7 @@ codegen::Source Stages::source(std::string_view op_source) const {
       std::ranges::any_of(resolved.params, is_empty) || std::ranges::any_of(resolved.results, is_empty);
   if (launches_nothing || host.empty())
     return codegen::generate(*graph, outline, resolved.layouts, target, options, op_source);
-  codegen::LaunchComments comments(*graph, outline, resolved.layouts, target, call);
+  codegen::LaunchComments comments(call);
   return codegen::generate(*graph, outline, resolved.layouts, target, options, op_source, &comments);
 }
 

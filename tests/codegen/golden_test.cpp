@@ -124,8 +124,14 @@ std::string read(const fs::path& path) {
 /// The source of a call, with the names of the prelude's sections instead of their text.
 std::string source_of(const ir::Graph& graph, const Prepared& prepared, std::span<const ir::SizesAndStrides> params,
                       const Target& target, const Options& options, std::string_view op_source) {
-  const DescribedCall call{prepared.host, {params, prepared.results, prepared.workspaces}, prepared.geometries};
-  LaunchComments comments(graph, prepared.outline, prepared.layouts, target, call);
+  const DescribedCall call{.graph = graph,
+                           .outline = prepared.outline,
+                           .layouts = prepared.layouts,
+                           .target = target,
+                           .host = prepared.host,
+                           .shapes = {params, prepared.results, prepared.workspaces},
+                           .geometries = prepared.geometries};
+  LaunchComments comments(call);
   const std::string functions =
       generate_functions(graph, prepared.outline, prepared.layouts, target, options, "", &comments).text;
   std::string names;
