@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
-#include "base/error.h"
 #include "codegen/shape/derivation.h"
 #include "ir/host/host_print.h"
 
@@ -106,7 +104,6 @@ TensorFormulas Formulas::tensor(std::string name, ir::DType dtype, std::vector<i
     } else {
       formulas.strides.push_back(pool.scalar(static_cast<uint32_t>(names_.size()), ir::HostKind::Int));
       names_.push_back(text);
-      stride_values_.push_back(stride);
     }
   }
   return formulas;
@@ -168,27 +165,6 @@ std::vector<std::string> Formulas::take_abbreviated() {
   std::vector<std::string> lines;
   for (auto& [id, text] : definitions) lines.push_back(std::move(text));
   return lines;
-}
-
-void Formulas::verify(std::span<const std::pair<ir::HostId, int64_t>> values) const {
-  std::map<uint32_t, ir::HostValue> numbers;
-  const ir::Graph& graph = call_.graph;
-  for (uint32_t i = 0; i < graph.host.count(); ++i)
-    if (const ir::HostNode& node = graph.host[{i}]; node.op == ir::HostOp::Scalar) numbers[node.a] = call_.host[i];
-  const auto number_of = [&](uint32_t param) {
-    const size_t symbol = param - graph.params.size();
-    return param < graph.params.size() ? numbers[param] : ir::HostValue::of(stride_values_[symbol]);
-  };
-  std::vector<ir::HostValue> slots(pool.count());
-  try {
-    ir::evaluate(pool, {[&](uint32_t p, uint32_t dim) { return call_.shapes.params[p].sizes[dim]; }, number_of}, slots);
-  } catch (const std::domain_error&) {
-    return;  // of an expression that the call does not need
-  }
-  for (const auto& [id, value] : values)
-    if (slots[id.index].as_int() != value)
-      throw_internal(fmt::format("the formula `{}` of a launch is {} instead of {}", pool.print(id, names_),
-                                 slots[id.index].as_int(), value));
 }
 
 }  // namespace ingot::codegen

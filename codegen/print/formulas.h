@@ -80,8 +80,6 @@ class Formulas {
   std::string address(const std::string& tensor, ir::HostId offset);
   /// The definitions of expressions that `print` has abbreviated since the last call: "h17 = …".
   std::vector<std::string> take_abbreviated();
-  /// Throws Error(Internal) unless each formula has this value in the call.
-  void verify(std::span<const std::pair<ir::HostId, int64_t>> values) const;
 
  private:
   TensorFormulas tensor(std::string name, ir::DType dtype, std::vector<ir::HostId> sizes,
@@ -89,8 +87,7 @@ class Formulas {
   std::vector<ir::HostId> contiguous_strides(std::span<const ir::HostId> sizes);
 
   const DescribedCall& call_;
-  std::vector<std::string> names_;      ///< of the parameters, then of the symbols for strides
-  std::vector<int64_t> stride_values_;  ///< of the symbols for strides
+  std::vector<std::string> names_;  ///< of the parameters, then of the symbols for strides
   std::map<ir::HostId, std::string> size_names_;
   std::vector<ir::HostId> abbreviated_;  ///< not yet defined
   std::vector<TensorFormulas> params_, results_, workspaces_;

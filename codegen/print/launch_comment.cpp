@@ -58,7 +58,6 @@ class LaunchComment {
     std::vector<std::string> definitions = formulas_.take_abbreviated();
     definitions.insert(definitions.end(), where_.begin(), where_.end());
     formulas_.clear_names();
-    formulas_.verify(values_);
     return comment_line("where", definitions) + requirements + comment_line("scratch", scratch_) + launch;
   }
 
@@ -79,13 +78,10 @@ class LaunchComment {
   /// Names the formulas of the kernel's parameters that are sizes or strides.
   void name_sizes() {
     for (const KernelParameter& parameter : info_.parameters) {
-      const std::optional<int64_t> value = size_argument(parameter, described_.geometry);
-      if (!value) continue;
-      const ir::HostId formula = *size_argument(parameter, described_.formulas);
-      values_.emplace_back(formula, *value);
-      if (file_.names_.contains(parameter.name) || pool().is_constant(pool().resolve(formula))) continue;
-      where_.push_back(fmt::format("{} = {}", parameter.name, formulas_.print(formula)));
-      formulas_.name(formula, parameter.name);
+      const std::optional<ir::HostId> formula = size_argument(parameter, described_.formulas);
+      if (!formula || file_.names_.contains(parameter.name) || pool().is_constant(pool().resolve(*formula))) continue;
+      where_.push_back(fmt::format("{} = {}", parameter.name, formulas_.print(*formula)));
+      formulas_.name(*formula, parameter.name);
     }
   }
 
@@ -94,7 +90,7 @@ class LaunchComment {
   std::string argument(const KernelParameter& parameter) {
     switch (parameter.kind) {
       case Kind::Pointer:
-        return pointer(parameter.a);
+        return formulas_.address(tensor_name(parameter.a), described_.formulas.accesses[parameter.a].offset);
       case Kind::Partials:
         return buffer(fmt::format("partials {} {}", info_.partials_writer, parameter.a), parameter.name,
                       empty(info_.partials[parameter.a], product(info_.partial_count)));
@@ -110,12 +106,6 @@ class LaunchComment {
   /// CPU: the arguments have no types in the function's declaration.
   std::string with_type(const KernelParameter& parameter, const std::string& text) const {
     return kernel_.target.cuda() ? text : fmt::format("{}({})", ir::short_name(parameter.dtype), text);
-  }
-
-  std::string pointer(uint32_t a) {
-    const ir::HostId offset = described_.formulas.accesses[a].offset;
-    values_.emplace_back(offset, described_.geometry.accesses[a].offset);
-    return formulas_.address(tensor_name(a), offset);
   }
 
   std::string tensor_name(uint32_t a) {
@@ -183,7 +173,6 @@ class LaunchComment {
   const Kernel& kernel_;
   const LaunchInfo& info_;
   const DescribedKernel described_;
-  std::vector<std::pair<ir::HostId, int64_t>> values_;  ///< formulas, and their values in the call
   std::vector<std::string> where_, scratch_;
 };
 
