@@ -194,7 +194,10 @@ LaunchComments::LaunchComments(const DescribedCall& call) : call_(call), formula
 
 std::string LaunchComments::of_file() const {
   std::string text = call_.compiler_options.empty() ? "" : fmt::format("// options: {}\n", call_.compiler_options);
-  if (!obstacle_.empty()) text += fmt::format("// incomplete: {}\n", obstacle_);
+  if (!obstacle_.empty())
+    text += fmt::format("// incomplete: {}\n", obstacle_);
+  else if (call_.graph.seed)
+    text += "// incomplete: the seed of the random numbers comes from PyTorch's generator\n";
   return text;
 }
 

@@ -28,7 +28,8 @@ class LaunchComments {
   /// The lines for the source file: the compiler's options, and the reason, if there is one, why the launches alone do
   /// not compute the op's results.
   std::string of_file() const;
-  /// The launch comment of a kernel; none if more than the launches is needed. Kernels must be passed in launch order.
+  /// The launch comment of a kernel; none if the op needs other work than launches. Kernels must be passed in launch
+  /// order.
   std::string above(const Kernel& kernel);
 
  private:

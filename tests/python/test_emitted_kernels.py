@@ -207,6 +207,12 @@ def test_the_source_of_a_scattered_sum_is_incomplete():
     assert "// incomplete: scattered values are added to `out` after the kernels" in text
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_the_source_of_random_numbers_is_incomplete(device):
+    text = ingot.op("F.dropout(x, 0.5)").emit("source", torch.ones(8), device=device)
+    assert "// incomplete: the seed of the random numbers comes from PyTorch's generator" in text
+
+
 def test_lines_of_the_op_are_no_directives():
     source = ingot.op('def f(x):\n    """\n    requires: a positive x\n    options: none\n    """\n    return x + 1').emit("source", torch.ones(4))
     assert "requires : a positive x" in source and "options : none" in source
