@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <ranges>
 
 #include "codegen/target/literals.h"
 #include "codegen/target/spellings.h"
@@ -21,6 +22,16 @@ Text literal_text(const Value& value) {
   return {std::move(text), precedence};
 }
 
+/// "a, b".
+std::string list_text(std::span<const Text> operands) {
+  return fmt::format("{}", fmt::join(operands | std::views::transform(&Text::text), ", "));
+}
+
+/// "function(a, b)".
+Text call_text(std::string_view function, std::span<const Text> operands) {
+  return {fmt::format("{}({})", function, list_text(operands))};
+}
+
 /// A load that is executed only if the third operand holds, and otherwise gives zero.
 Text load_if(ir::DType dtype, std::span<const Text> operands) {
   static const Spelling spelling("a ? b : c");
@@ -32,20 +43,10 @@ Text load_if(ir::DType dtype, std::span<const Text> operands) {
 }
 
 const Spelling& spelling_of(IndexOp op, bool is_cuda) {
-  static const std::array<Spelling, 14> kSpellings = {Spelling("a + b"),
-                                                      Spelling("a - b"),
-                                                      Spelling("a * b"),
-                                                      Spelling("a / b"),
-                                                      Spelling("short_quotient(a, b)"),
-                                                      Spelling("a % b"),
-                                                      Spelling("min(a, b)"),
-                                                      Spelling("a | b"),
-                                                      Spelling("a < b"),
-                                                      Spelling("a <= b"),
-                                                      Spelling("a == b"),
-                                                      Spelling("a != b"),
-                                                      Spelling("a && b"),
-                                                      Spelling("a || b")};
+  static constexpr std::string_view kPatterns[] = {"a + b",  "a - b",     "a * b",  "a / b", "short_quotient(a, b)",
+                                                   "a % b",  "min(a, b)", "a | b",  "a < b", "a <= b",
+                                                   "a == b", "a != b",    "a && b", "a || b"};
+  static const std::vector<Spelling> kSpellings(std::begin(kPatterns), std::end(kPatterns));
   static const Spelling kCpuMin("smaller_of(a, b)");
   return op == IndexOp::Min && !is_cuda ? kCpuMin : kSpellings[static_cast<size_t>(op)];
 }
@@ -97,35 +98,29 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::Pointee:
       return {"*" + operands[0].text, Precedence::Unary};
     case Value::Kind::Vector:
-      return {fmt::format("load<{}>({}, {})", value.type.lanes, operands[0].text, operands[1].text)};
+      return call_text(fmt::format("load<{}>", value.type.lanes), operands);
     case Value::Kind::Shifted:
-      return {fmt::format("load_shifted<{}>({}, {})", value.type.lanes, operands[0].text, operands[1].text)};
+      return call_text(fmt::format("load_shifted<{}>", value.type.lanes), operands);
     case Value::Kind::VectorEnd:
-      return {fmt::format("load_until<{}>({}, {}, {})", value.type.lanes, operands[0].text, operands[1].text,
-                          operands[2].text)};
+      return call_text(fmt::format("load_until<{}>", value.type.lanes), operands);
     case Value::Kind::ShiftedInRow:
-      return {fmt::format("load_in_row<{}>({}, {}, {})", value.type.lanes, operands[0].text, operands[1].text,
-                          operands[2].text)};
+      return call_text(fmt::format("load_in_row<{}>", value.type.lanes), operands);
     case Value::Kind::HoldsForAnyRow:
       return {fmt::format("{}{})", value.number.as_int() > kWarp ? "__syncthreads_or(" : "__any_sync(~0u, ",
                           operands[0].text)};
     case Value::Kind::Quotient:
-      return {fmt::format("{}({}, {})", value.type.lanes > 1 ? "quotients" : "quotient_of", operands[0].text,
-                          operands[1].text)};
+      return call_text(value.type.lanes > 1 ? "quotients" : "quotient_of", operands);
     case Value::Kind::ExpOfNonPositive:
-      return {fmt::format("decay_of({})", operands[0].text)};
-    case Value::Kind::Pack: {
-      std::vector<std::string> items;
-      for (const Text& operand : operands) items.push_back(operand.text);
-      return {fmt::format("{}{{{}}}", type_text(value.type), fmt::join(items, ", "))};
-    }
+      return call_text("decay_of", operands);
+    case Value::Kind::Pack:
+      return {fmt::format("{}{{{}}}", type_text(value.type), list_text(operands))};
     case Value::Kind::Wrap:
-      return {fmt::format("wrap_index({}, {})", operands[0].text, operands[1].text)};
+      return call_text("wrap_index", operands);
     case Value::Kind::Check: {
       static const Spelling guarded("a ? b : 0");
-      const Text checked = {fmt::format("check_index({}, {}, {}, {})", operands[0].text, operands[1].text,
-                                        operands[2].text, value.number.as_int())};
-      return operands.size() < 4 ? checked : guarded.fill(std::vector<Text>{operands[3], checked});
+      const Text checked = {
+          fmt::format("check_index({}, {})", list_text(std::span(operands).first(3)), value.number.as_int())};
+      return operands.size() < 4 ? checked : guarded.fill(std::array{operands[3], checked});
     }
     case Value::Kind::Primitive:
       if (kernel_.uses_reproducible_functions)
@@ -134,10 +129,10 @@ Text Expressions::formula(ValueId id) const {
     case Value::Kind::Cast:
       if (kernel_.bfloat16_needs_no_nan_check && value.operand_type == ir::DType::F32 &&
           value.type.dtype == ir::DType::BF16)
-        return {fmt::format("to_bfloat16({})", operands[0].text)};
+        return call_text("to_bfloat16", operands);
       return spell_cast(target, value.operand_type, value.type.dtype, operands[0]);
     case Value::Kind::Bitcast:
-      return {fmt::format("bit_cast<{}>({})", type_name(value.type.dtype), operands[0].text)};
+      return call_text(fmt::format("bit_cast<{}>", type_name(value.type.dtype)), operands);
   }
   return {};
 }

@@ -26,12 +26,6 @@ std::string pointer_comment(const Symbol& symbol, const Expressions& expressions
   return dtype + (terms.empty() ? "one element" : fmt::format("at {}", fmt::join(terms, " + ")));
 }
 
-std::string comment_of(const Kernel& kernel, SymbolId id, const Expressions& expressions) {
-  const Symbol& symbol = kernel[id];
-  return symbol.parameter->kind == KernelParameter::Kind::Pointer ? pointer_comment(symbol, expressions)
-                                                                  : symbol.meaning;
-}
-
 bool is_tensor(const Symbol& symbol) { return symbol.parameter->kind == KernelParameter::Kind::Pointer; }
 
 /// "const float*"; "float*" for a pointer to a result, to partial results or to the status.
@@ -42,19 +36,22 @@ std::string parameter_type(const Symbol& symbol) {
   return (is_writable ? "" : "const ") + type + "*";
 }
 
-/// Prints the lines with the comments (which may be empty) in an aligned column to their right.
-void print_with_comments(Statements& out, const std::vector<std::string>& lines,
-                         const std::vector<std::string>& comments) {
-  size_t width = 0;
-  for (const std::string& line : lines) width = std::max(width, line.size());
-  for (size_t l = 0; l < lines.size(); ++l)
-    out.line(comments[l].empty() ? lines[l] : fmt::format("{:{}}  // {}", lines[l], width, comments[l]));
+/// "const float* __restrict__ x".
+std::string declaration(const Kernel& kernel, const Symbol& symbol) {
+  const std::string_view restrict = kernel.target.cuda() ? " __restrict__" : " __restrict";
+  return fmt::format("{}{}{} {}", symbol.type.is_pointer ? "" : "const ", parameter_type(symbol),
+                     is_tensor(symbol) && kernel.restrict_pointers ? restrict : "", symbol.name);
 }
 
-std::vector<std::string> comments_of(const Kernel& kernel, const Statements& out) {
-  std::vector<std::string> comments;
-  for (const SymbolId id : kernel.parameters) comments.push_back(comment_of(kernel, id, out.expressions()));
-  return comments;
+/// Prints a line for each parameter, with comments (which may be empty) in an aligned column to their right.
+void print_parameters(Statements& out, const Kernel& kernel, const std::vector<std::string>& lines) {
+  size_t width = 0;
+  for (const std::string& line : lines) width = std::max(width, line.size());
+  for (size_t p = 0; p < lines.size(); ++p) {
+    const Symbol& symbol = kernel[kernel.parameters[p]];
+    const std::string comment = is_tensor(symbol) ? pointer_comment(symbol, out.expressions()) : symbol.meaning;
+    out.line(comment.empty() ? lines[p] : fmt::format("{:{}}  // {}", lines[p], width, comment));
+  }
 }
 
 Printed print_cuda(const Kernel& kernel) {
@@ -66,14 +63,9 @@ Printed print_cuda(const Kernel& kernel) {
                        kernel.launch.block_threads, blocks, kernel.launch.entry,
                        kernel.parameters.empty() ? ") {" : ""));
   std::vector<std::string> lines;
-  for (const SymbolId id : kernel.parameters) {
-    const Symbol& symbol = kernel[id];
-    const bool is_restrict = is_tensor(symbol) && kernel.restrict_pointers;
-    lines.push_back(fmt::format("        {}{}{} {}{}", symbol.type.is_pointer ? "" : "const ", parameter_type(symbol),
-                                is_restrict ? " __restrict__" : "", symbol.name,
-                                id == kernel.parameters.back() ? ") {" : ","));
-  }
-  print_with_comments(out, lines, comments_of(kernel, out));
+  for (const SymbolId id : kernel.parameters)
+    lines.push_back("        " + declaration(kernel, kernel[id]) + (id == kernel.parameters.back() ? ") {" : ","));
+  print_parameters(out, kernel, lines);
   out.print(kernel.indices, 4);
   if (!kernel.indices.empty()) out.line("");
   out.print(kernel.body, 4);
@@ -89,12 +81,10 @@ Printed print_cpu(const Kernel& kernel) {
   std::vector<std::string> lines;
   for (size_t p = 0; p < kernel.parameters.size(); ++p) {
     const Symbol& symbol = kernel[kernel.parameters[p]];
-    const std::string type = parameter_type(symbol);
-    const bool is_restrict = is_tensor(symbol) && kernel.restrict_pointers;
-    lines.push_back(fmt::format("    {}{}{} {} = argument<{}>({}[{}]);", symbol.type.is_pointer ? "" : "const ", type,
-                                is_restrict ? " __restrict" : "", symbol.name, type, arguments, p));
+    lines.push_back(fmt::format("    {} = argument<{}>({}[{}]);", declaration(kernel, symbol), parameter_type(symbol),
+                                arguments, p));
   }
-  print_with_comments(out, lines, comments_of(kernel, out));
+  print_parameters(out, kernel, lines);
   out.line("");
   out.print(kernel.before, 4);
   out.print(kernel.body, 4);

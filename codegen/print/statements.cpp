@@ -139,6 +139,12 @@ void Statements::print_block(const Body& inner) {
   indent_ = outer_indent;
 }
 
+void Statements::print_loop(const std::string& begin, const Body& body, const std::string& end) {
+  statement(begin);
+  print_block(body);
+  statement(end);
+}
+
 // Values
 
 bool Statements::is_named_by_store(ValueId id) const {
@@ -170,7 +176,7 @@ std::vector<ValueId> Statements::computed_parts(ValueId id) const {
 template <typename Make>
 void Statements::fit(std::vector<ValueId> parts, size_t prefix, Make make) {
   while (kIndent + prefix + make().size() > kColumns) {
-    const auto width = [&](ValueId id) { return expressions_.has_name(id) ? 0 : expressions_.text(id).text.size(); };
+    const auto width = [&](ValueId id) { return expressions_.has_name(id) ? 0 : text(id).size(); };
     const auto widest = std::ranges::max_element(parts, std::less{}, width);
     if (widest == parts.end() || width(*widest) == 0) return;
     print_named(*widest);
@@ -207,8 +213,8 @@ void Statements::print_one(const Let& let) {
 void Statements::print_one(const Declare& declare) {
   const Symbol& variable = kernel_[declare.variable];
   fit(computed_parts(declare.value), type_text(variable.type).size() + variable.name.size() + 5,
-      [&] { return expressions_.text(declare.value).text; });
-  const std::string value = expressions_.text(declare.value).text;
+      [&] { return text(declare.value); });
+  const std::string value = text(declare.value);
   const bool is_vector = variable.type.lanes > 1;
   statement(fmt::format("{} {} = {};", is_vector ? "const auto" : type_text(variable.type), variable.name, value),
             nodes_of_expression(declare.value));
@@ -216,20 +222,19 @@ void Statements::print_one(const Declare& declare) {
 
 void Statements::print_one(const Assign& assign) {
   const std::string target = expressions_.formula(assign.target).text;
-  fit(computed_parts(assign.value), target.size() + 4, [&] { return expressions_.text(assign.value).text; });
+  fit(computed_parts(assign.value), target.size() + 4, [&] { return text(assign.value); });
   ComputedNodes nodes = nodes_of_expression(assign.value);
   if (is_memory_element(kernel_, assign.target)) add_all(nodes, kernel_[pointer_of(kernel_, assign.target)].nodes);
-  statement(fmt::format("{} = {};", target, expressions_.text(assign.value).text), std::move(nodes));
+  statement(fmt::format("{} = {};", target, text(assign.value)), std::move(nodes));
 }
 
 void Statements::print_one(const Advance& advance) {
-  const std::string &variable = kernel_[advance.variable].name, by = expressions_.text(advance.by).text;
+  const std::string variable = name(advance.variable), by = text(advance.by);
   statement(by == "1" ? fmt::format("++{};", variable) : fmt::format("{} += {};", variable, by));
 }
 
 void Statements::print_one(const StoreVector& store) {
   const auto call = [&] {
-    const auto text = [&](ValueId id) { return expressions_.text(id).text; };
     if (!store.end) return fmt::format("store({}, {}, {})", text(store.pointer), text(store.index), text(store.vector));
     if (store.begin)
       return fmt::format("store_within({}, {}, {}, {}, {})", text(store.pointer), text(store.index), text(store.begin),
@@ -244,7 +249,7 @@ void Statements::print_one(const StoreVector& store) {
 }
 
 void Statements::print_one(const If& branch) {
-  statement(fmt::format("if ({}) {{", expressions_.text(branch.condition).text), nodes_of_expression(branch.condition));
+  statement(fmt::format("if ({}) {{", text(branch.condition)), nodes_of_expression(branch.condition));
   print_block(branch.then);
   if (!branch.otherwise.empty()) {
     statement("} else {");
@@ -255,35 +260,26 @@ void Statements::print_one(const If& branch) {
 
 void Statements::print_one(const Loop& loop) {
   const Symbol& variable = kernel_[loop.variable];
-  if (loop.kind == Loop::Kind::SimdWhole) {
-    statement(fmt::format("over({}, [&](int64 {}, bool {}) __attribute__((always_inline)) {{",
-                          expressions_.text(loop.end).text, variable.name, kernel_[loop.valid].name));
-    print_block(loop.body);
-    statement("});");
-    return;
-  }
-  if (loop.kind == Loop::Kind::Steps) {
-    statement(fmt::format("in_steps<{}, {}, {}>({}, {}, [&]({} {}, bool{}) {{", loop.lanes,
-                          kernel_.launch.block_threads, loop.step, expressions_.text(loop.begin).text,
-                          expressions_.text(loop.end).text, type_text(variable.type), variable.name,
-                          loop.valid ? " " + kernel_[loop.valid].name : ""));
-    print_block(loop.body);
-    statement("});");
-    return;
-  }
+  if (loop.kind == Loop::Kind::SimdWhole)
+    return print_loop(fmt::format("over({}, [&](int64 {}, bool {}) __attribute__((always_inline)) {{", text(loop.end),
+                                  variable.name, name(loop.valid)),
+                      loop.body, "});");
+  if (loop.kind == Loop::Kind::Steps)
+    return print_loop(fmt::format("in_steps<{}, {}, {}>({}, {}, [&]({} {}, bool{}) {{", loop.lanes,
+                                  kernel_.launch.block_threads, loop.step, text(loop.begin), text(loop.end),
+                                  type_text(variable.type), variable.name, loop.valid ? " " + name(loop.valid) : ""),
+                      loop.body, "});");
   if (loop.kind == Loop::Kind::Unrolled) line("#pragma unroll");
   if (loop.unroll > 0) line(fmt::format("#pragma unroll {}", loop.unroll));
   if (loop.kind == Loop::Kind::Simd)
     line(fmt::format("#pragma omp simd{}{}", loop.lanes == 0 ? "" : fmt::format(" simdlen({})", loop.lanes),
-                     loop.max_variable ? fmt::format(" reduction(max : {})", kernel_[loop.max_variable].name) : ""));
-  const bool is_unit_step = loop.step == 1;
+                     loop.max_variable ? fmt::format(" reduction(max : {})", name(loop.max_variable)) : ""));
   const std::string step = loop.kind == Loop::Kind::BodyAdvances ? ""
-                           : is_unit_step                        ? " ++" + variable.name
+                           : loop.step == 1                      ? " ++" + variable.name
                                                                  : fmt::format(" {} += {}", variable.name, loop.step);
-  statement(fmt::format("for ({0} {1} = {2}; {1} < {3};{4}) {{", type_text(variable.type), variable.name,
-                        expressions_.text(loop.begin).text, expressions_.text(loop.end).text, step));
-  print_block(loop.body);
-  statement("}");
+  print_loop(fmt::format("for ({0} {1} = {2}; {1} < {3};{4}) {{", type_text(variable.type), variable.name,
+                         text(loop.begin), text(loop.end), step),
+             loop.body, "}");
 }
 
 void Statements::print_one(const Barrier& barrier) {
@@ -294,21 +290,18 @@ void Statements::print_one(const Barrier& barrier) {
 
 void Statements::print_one(const Call& call) {
   std::vector<std::string> operands;
-  for (const ValueId operand : call.operands) operands.push_back(expressions_.text(operand).text);
+  for (const ValueId operand : call.operands) operands.push_back(text(operand));
   statement(fmt::format("{}({});", name_of(call.function), fmt::join(operands, ", ")), nodes_of(call.node));
 }
 
 void Statements::print_one(const PieceLoop& loop) {
-  statement(fmt::format("{}<{}>({}, {}, [&](int64 {}, auto {}) __attribute__((always_inline)) {{",
-                        loop.is_aligned ? "in_aligned_pieces" : "in_pieces", loop.size,
-                        expressions_.text(loop.begin).text, expressions_.text(loop.end).text, kernel_[loop.first].name,
-                        kernel_[loop.count].name));
-  print_block(loop.body);
-  statement("});");
+  print_loop(fmt::format("{}<{}>({}, {}, [&](int64 {}, auto {}) __attribute__((always_inline)) {{",
+                         loop.is_aligned ? "in_aligned_pieces" : "in_pieces", loop.size, text(loop.begin),
+                         text(loop.end), name(loop.first), name(loop.count)),
+             loop.body, "});");
 }
 
 void Statements::print_one(const Combine& combine) {
-  const auto name = [&](SymbolId symbol) { return kernel_[symbol].name; };
   const Symbol &value = kernel_[combine.into[0]], &accumulators = kernel_[combine.accumulators[0]];
   const std::string_view kind = name_of(combine.kind);
   const bool has_index = combine.accumulators.size() > 1;
@@ -344,7 +337,7 @@ void Statements::print_one(const Combine& combine) {
 void Statements::print_rows(const Combine& combine) {
   std::vector<std::string> operands;
   for (const std::vector<SymbolId>& symbols : {combine.accumulators, combine.into})
-    for (const SymbolId symbol : symbols) operands.push_back(kernel_[symbol].name);
+    for (const SymbolId symbol : symbols) operands.push_back(name(symbol));
   for (const SymbolId symbol : combine.into)
     statement(fmt::format("{} {};", type_text(kernel_[symbol].type), declarator(kernel_[symbol])));
   statement(fmt::format("{}<{}>({});", combine.into.size() > 1 ? "combine_found_rows" : "combine_rows",
@@ -355,21 +348,20 @@ void Statements::print_rows(const Combine& combine) {
 void Statements::print_one(const MergeAccumulators& merge) {
   const Symbol& accumulators = kernel_[merge.accumulators];
   const std::string_view kind = name_of(merge.kind);
-  statement(fmt::format("carry<{}>({}, {}, tree<{}, {}>({}));", kind, kernel_[merge.levels].name,
-                        expressions_.text(merge.group).text, kind, accumulators.extents[0], accumulators.name),
+  statement(fmt::format("carry<{}>({}, {}, tree<{}, {}>({}));", kind, name(merge.levels), text(merge.group), kind,
+                        accumulators.extents[0], accumulators.name),
             nodes_of(merge.node));
 }
 
 void Statements::print_one(const CombineRun& combine) {
   const Symbol& accumulators = kernel_[combine.accumulators];
-  statement(fmt::format("{} = tree<{}, {}>({});", expressions_.text(combine.into).text, name_of(combine.kind),
-                        accumulators.extents[0], accumulators.name),
+  statement(fmt::format("{} = tree<{}, {}>({});", text(combine.into), name_of(combine.kind), accumulators.extents[0],
+                        accumulators.name),
             nodes_of(combine.node));
 }
 
 void Statements::print_one(const Return& leave) {
-  statement(fmt::format("if ({} >= {}) return;", expressions_.text(leave.unless_below).text,
-                        expressions_.text(leave.end).text));
+  statement(fmt::format("if ({} >= {}) return;", text(leave.unless_below), text(leave.end)));
 }
 
 }  // namespace ingot::codegen

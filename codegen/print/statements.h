@@ -41,11 +41,15 @@ class Statements {
   void print_one(const CombineRun& combine);
 
   void statement(const std::string& text, ComputedNodes nodes = {});
+  void print_block(const Body& inner);
+  /// Prints a loop: the line `begin`, the body, and the line `end`.
+  void print_loop(const std::string& begin, const Body& body, const std::string& end);
+  std::string text(ValueId id) const { return expressions_.text(id).text; }
+  const std::string& name(SymbolId id) const { return kernel_[id].name; }
   /// The nodes computed by the expression that is written for a value: the nodes of the value, and of all values
   /// inlined in it. If the value has a name, only the nodes of the value.
   ComputedNodes nodes_of_expression(ValueId value) const;
   void add_nodes(ValueId id, ComputedNodes& nodes) const;
-  void print_block(const Body& inner);
   /// Whether a statement must compute the value, however short its line is.
   bool needs_name(ValueId id) const;
   /// Whether the value is only stored, to a pointer of its name: a statement with its name would repeat the name.
