@@ -12,7 +12,7 @@ import torch
 
 import ingot
 from comparisons import on_a_gpu
-from ingot.tools import cuda_text, header, launch
+from ingot.tools import cuda_text, launch, launch_comment
 from ingot.tools.candidates import CudaKernel
 from ingot.tools.expressions import Pointer, Typed, evaluate
 
@@ -81,7 +81,7 @@ def launches_of(text: str, op, arguments) -> list[dict]:
     returned = op.reference(**values)
     scope = launch.scope_of(values, [r.clone() for r in (returned if isinstance(returned, tuple) else (returned,))])
     entries, launches = {entry.name: entry for entry in cuda_text.kernels(text) or cuda_text.functions(text)}, []
-    for each in header.in_file(text, "kernel"):
+    for each in launch_comment.in_file(text, "kernel"):
         defined = each.define(scope)
         each.check(defined)
         scope |= each.allocate(defined)
@@ -181,7 +181,7 @@ def test_the_command_line_compares_an_emitted_function(tmp_path):
 ])
 def test_a_broken_requirement_is_reported(change, message):
     op, x, y = op_of("relu_add.py:relu_add"), torch.randn(64, 64), torch.randn(64)
-    (first,) = header.in_file(op.emit("source", x, y, 0.5, device="cuda"), "kernel")
+    (first,) = launch_comment.in_file(op.emit("source", x, y, 0.5, device="cuda"), "kernel")
     scope = launch.scope_of({"x": change(x), "y": y, "bias": 0.5}, [torch.empty(64, 64)])
     with pytest.raises(ingot.Error, match=message):
         first.check(first.define(scope))
@@ -197,7 +197,7 @@ def test_a_broken_requirement_is_reported(change, message):
 ])
 def test_an_unreadable_comment_is_an_error(text, message):
     with pytest.raises(ingot.Error) as error:
-        header.in_file(text, "k.cu")
+        launch_comment.in_file(text, "k.cu")
     assert message in str(error.value)
 
 
@@ -213,10 +213,10 @@ def test_the_source_of_random_numbers_is_incomplete(device):
     assert "// incomplete: the seed of the random numbers comes from PyTorch's generator" in text
 
 
-def test_lines_of_the_op_are_no_directives():
+def test_lines_of_the_op_are_not_in_launch_comments():
     source = ingot.op('def f(x):\n    """\n    requires: a positive x\n    options: none\n    """\n    return x + 1').emit("source", torch.ones(4))
     assert "requires : a positive x" in source and "options : none" in source
-    assert all("positive" not in directive.text and directive.text != "none" for directive in cuda_text.directives(source))
+    assert all("positive" not in line.text and line.text != "none" for line in cuda_text.comment_lines(source))
 
 
 def test_a_call_without_elements_needs_no_launch():
@@ -231,7 +231,8 @@ def test_an_error_of_the_call_is_the_authors():
 def test_elements_of_arguments_have_names():
     source = ingot.op("def f(d): return d['a'] + d['b']").emit("source", {"a": torch.ones(4), "b": torch.ones(4)}, device="cuda")
     scope = {"d": {"a": torch.ones(4), "b": torch.ones(5)}}
-    (equal,) = [d.text for d in cuda_text.directives(source) if d.kind == "requires" and d.text.count("size") == 2 and "out" not in d.text]
+    (equal,) = [line.text for line in cuda_text.comment_lines(source)
+                if line.kind == "requires" and line.text.count("size") == 2 and "out" not in line.text]
     assert not evaluate(ast.parse(equal, mode="eval").body, scope, equal)
 
 

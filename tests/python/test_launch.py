@@ -71,7 +71,7 @@ def test_code_and_launch_comments_under_if_0_are_skipped():
             'extern "C" {\nstruct A { int a; };\nint declared(int a);\nvoid first(const float* x, long n) { if (n) { n = 0; } }\n'
             "void second(float* out) {}\n}\nvoid third(int n) {}\n")
     assert [k.name for k in cuda_text.kernels(text)] == ["now", "too"]
-    assert [directive.text for directive in cuda_text.directives(text)] == ["grid=2, block=2, args=x"]
+    assert [line.text for line in cuda_text.comment_lines(text)] == ["grid=2, block=2, args=x"]
     assert cuda_text.functions(text) == [cuda_text.Entry("first", ("x", "n")), cuda_text.Entry("second", ("out",))]
 
 
@@ -108,7 +108,7 @@ def test_kernel_parameters_are_read_from_the_source():
     __global__ static void nothing(void) {}
     """
     assert cuda_text.kernels(text) == [cuda_text.Entry("scale", ("x", "by", "out", ""), True), cuda_text.Entry("nothing", ())]
-    assert cuda_text.directives(text)[0] == cuda_text.Directive("launch", "grid=1, block=32, args=x", 2)
+    assert cuda_text.comment_lines(text)[0] == cuda_text.CommentLine("launch", "grid=1, block=32, args=x", 2)
     assert cuda_text.options(text) == ["-DA=1", "-Iwith space"]
     assert cuda_text.as_nvrtc(["-Xptxas=-v,-O1"]) == ["--ptxas-options=-v", "--ptxas-options=-O1"]
     nvcc_options = "-O3 -lineinfo -Xptxas -v -gencode arch=compute_90,code=sm_90 -fmad=false -I inc -Xcompiler -fopenmp --use_fast_math -lcuda"

@@ -1,5 +1,5 @@
 """Reads the source of a `.cu` or `.cpp` file: its kernels, their parameters' names, and the comments that tell how a kernel is
-launched (header.py) and compiled:
+launched (launch_comment.py) and compiled:
 
     // launch: grid=ceil(n / 256), block=256, args=x, y, out, n
     // options: -Iinclude --use_fast_math
@@ -18,8 +18,8 @@ from .expressions import split_at_commas
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _KINDS = "launch|options|where|requires|scratch|incomplete"
-# A directive that ends in a comma continues in the next line.
-_DIRECTIVE = re.compile(rf"^[ \t]*(?://+|\*+|/\*+)[ \t]*({_KINDS}):[ \t]*"
+# A line that ends in a comma continues in the next line.
+_COMMENT_LINE = re.compile(rf"^[ \t]*(?://+|\*+|/\*+)[ \t]*({_KINDS}):[ \t]*"
                         rf"((?:.*,[ \t]*\n\s*(?://|\*)(?!\s*(?:{_KINDS}):))*.*?)\s*(?:\*/)?$", re.MULTILINE)
 _ATTRIBUTES = ("__launch_bounds__", "__cluster_dims__", "__block_size__", "__maxnreg__", "__align__", "alignas", "__attribute__")
 
@@ -42,24 +42,24 @@ def read(path: pathlib.Path) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Directive:
-    """A comment `// KIND: text`, and its line."""
+class CommentLine:
+    """A comment line `// KIND: text`, with the lines that continue it."""
 
     kind: str
     text: str
-    line: int
+    number: int  # of the line
 
 
-def directives(text: str) -> list[Directive]:
-    """The directives in the source's comments, in order."""
+def comment_lines(text: str) -> list[CommentLine]:
+    """The lines of the source's comments that begin with one of the kinds, in order."""
     code = _without_if_0(text)
-    return [Directive(match[1], re.sub(r"\s*\n\s*(//|\*)\s*", " ", match[2]), code.count("\n", 0, match.start(1)) + 1)
-            for match in _DIRECTIVE.finditer(code)]
+    return [CommentLine(match[1], re.sub(r"\s*\n\s*(//|\*)\s*", " ", match[2]), code.count("\n", 0, match.start(1)) + 1)
+            for match in _COMMENT_LINE.finditer(code)]
 
 
 def options(text: str) -> list[str]:
     """The compiler's options in the source's comments."""
-    return [option for directive in directives(text) if directive.kind == "options" for option in shlex.split(directive.text)]
+    return [option for line in comment_lines(text) if line.kind == "options" for option in shlex.split(line.text)]
 
 
 def _without_if_0(text: str) -> str:

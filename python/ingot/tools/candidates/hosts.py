@@ -14,7 +14,7 @@ import torch
 
 from ... import _ingot
 from ...capture import author_error
-from .. import cuda_text, header, launch
+from .. import cuda_text, launch, launch_comment
 from .candidate import Call, Candidate
 
 OPTIONS = ["-std=c++20", "-O3", "-march=native"]
@@ -36,17 +36,17 @@ class HostFunction(Candidate):
         self.path, self.is_library = path, path.suffix == ".so"
         self.text = "" if self.is_library else cuda_text.read(path)
         self.options = [*OPTIONS, *cuda_text.options(self.text), *options, f"-I{path.resolve().parent}"]
-        self.headers = header.from_launches(launches) or header.in_file(self.text, path.name) or [header.Header(launch.Launch("", {}))]
-        for each in self.headers:
+        self.launch_comments = launch_comment.from_launches(launches) or launch_comment.in_file(self.text, path.name) or [launch_comment.LaunchComment(launch.Launch("", {}))]
+        for each in self.launch_comments:
             launch.check_no_constants(each.launch)
-        if len(self.headers) > 1 and not all(each.launch.entry for each in self.headers):
-            raise author_error(f"{path} has {len(self.headers)} launches", "begin each with the function to call: entry=name, args=x, out, n")
-        self.entries = [self._declared_entry(name) if (name := each.launch.entry or entry) else self._only_entry() for each in self.headers]
-        if self.is_library and not self.headers[0].launch.text:
+        if len(self.launch_comments) > 1 and not all(each.launch.entry for each in self.launch_comments):
+            raise author_error(f"{path} has {len(self.launch_comments)} launches", "begin each with the function to call: entry=name, args=x, out, n")
+        self.entries = [self._declared_entry(name) if (name := each.launch.entry or entry) else self._only_entry() for each in self.launch_comments]
+        if self.is_library and not self.launch_comments[0].launch.text:
             raise author_error(f"the arguments of `{self.entries[0]}` in {path} are not known", 'add --launch "args=x, y, out, n"')
         shown_entry = f":{self.entries[0]}" * (len(self.entries) == 1)
         self.name, self.spec = path.name + shown_entry, str(path) + shown_entry
-        self.knows_strides = any(each.knows_strides for each in self.headers)
+        self.knows_strides = any(each.knows_strides for each in self.launch_comments)
 
     def _declared_entry(self, entry: str) -> str:
         names = [function.name for function in cuda_text.functions(self.text)]
@@ -99,7 +99,7 @@ class HostFunction(Candidate):
 
     def bind(self, values: dict, results: list[torch.Tensor]) -> Call:
         calls, scope = [], launch.scope_of(values, results)
-        for each, (function, parameters) in zip(self.headers, self._functions):
+        for each, (function, parameters) in zip(self.launch_comments, self._functions):
             defined = each.define(scope)
             each.check(defined)
             scope |= each.allocate(defined)

@@ -15,7 +15,7 @@ import torch
 
 from ... import _ingot
 from ...capture import author_error
-from .. import cuda_text, header, launch
+from .. import cuda_text, launch, launch_comment
 from ..expressions import Pointer
 from .candidate import Call, Candidate
 
@@ -47,14 +47,14 @@ class CudaKernel(Candidate):
         self.path, self.text = path, cuda_text.read(path)
         self.name, self.spec = path.name + (f":{entry}" if entry else ""), str(path) + (f":{entry}" if entry else "")
         self.options = [*cuda_text.as_nvrtc([*cuda_text.options(self.text), *options]), *_include_paths(path)]
-        self.headers = header.from_launches(launches) or header.in_file(self.text, path.name)
-        if not self.headers:
+        self.launch_comments = launch_comment.from_launches(launches) or launch_comment.in_file(self.text, path.name)
+        if not self.launch_comments:
             raise author_error(f"the launch of the kernel in `{path}` is not known",
                                f'add a comment to the file, `// launch: {launch.EXAMPLE}`, or pass --launch "{launch.EXAMPLE}"')
-        self.launches = [each.launch for each in self.headers]
+        self.launches = [each.launch for each in self.launch_comments]
         for parsed in self.launches:
             launch.check_no_constants(parsed)
-        self.knows_strides = any(each.knows_strides for each in self.headers)
+        self.knows_strides = any(each.knows_strides for each in self.launch_comments)
         self.entries = [self._entry_of(parsed, entry) for parsed in self.launches]
 
     def _entry_of(self, parsed: launch.Launch, entry: str) -> str:
@@ -137,7 +137,7 @@ class CudaKernel(Candidate):
     def _prepared_launches(self, values: dict, results: list[torch.Tensor], architecture: int) -> Iterator[tuple]:
         """For each launch: its configuration (see `configurations`), the arguments, and their bytes. Launches nothing."""
         scope, parameters = launch.scope_of(values, results), self.program(architecture).parameters
-        for each, entry in zip(self.headers, self.entries):
+        for each, entry in zip(self.launch_comments, self.entries):
             defined = each.define(scope)
             each.check(defined)
             scope |= each.allocate(defined)
@@ -148,10 +148,10 @@ class CudaKernel(Candidate):
     def configurations(self, values: dict, results: list[torch.Tensor]) -> list[tuple[str, tuple, tuple, int]]:
         """The configuration of each launch: the kernel's entry point, grid, block and bytes of dynamic shared memory."""
         scope = launch.scope_of(values, results)
-        return [self._configuration(each, entry, each.define(scope)) for each, entry in zip(self.headers, self.entries)]
+        return [self._configuration(each, entry, each.define(scope)) for each, entry in zip(self.launch_comments, self.entries)]
 
     @staticmethod
-    def _configuration(each: header.Header, entry: str, scope: dict) -> tuple[str, tuple, tuple, int]:
+    def _configuration(each: launch_comment.LaunchComment, entry: str, scope: dict) -> tuple[str, tuple, tuple, int]:
         return entry, each.launch.extent("grid", scope), each.launch.extent("block", scope), each.launch.shared(scope)
 
 

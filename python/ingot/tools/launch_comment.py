@@ -1,12 +1,12 @@
-"""The comments above a kernel that say how it is launched and what it requires:
+"""A launch comment: the lines above a kernel that say how it is launched and what it requires:
 
     // where: rows = x.size(0), columns = x.size(1)
     // requires: x.dtype == f32, x.is_contiguous(), aligned(x, 16), columns % 4 == 0
     // scratch: sums = empty(f32, rows)
     // launch: entry=normalize, grid=rows, block=256, args=x, out, sums, columns
 
-`where` names numbers, `requires` lists conditions on the op's arguments and results, and `scratch` names buffers that all later
-launches may use. All but `launch` may be missing.
+A `where:` line names numbers, a `requires:` line lists conditions on the op's arguments and results, and a `scratch:` line names
+buffers that all later launches may use. All but the `launch:` line may be missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .expressions import evaluate, parse_expression, shown, split_at_commas
 
 
 @dataclasses.dataclass(frozen=True)
-class Header:
+class LaunchComment:
     """A launch, with the definitions, requirements and buffers above it."""
 
     launch: launch.Launch
@@ -37,7 +37,7 @@ class Header:
         return "stride" in self.launch.text or any("stride" in ast.unparse(e) for _, e in (*self.definitions, *self.requirements))
 
     def define(self, scope: dict) -> dict:
-        """The scope, and the numbers that the header names."""
+        """The scope, and the numbers that the comment names."""
         scope = dict(scope)
         for name, expression in self.definitions:
             scope[name] = evaluate(expression, scope, f"{name} = {ast.unparse(expression)}")
@@ -52,7 +52,7 @@ class Header:
                                    "emit a kernel for these arguments")
 
     def allocate(self, scope: dict) -> dict:
-        """The buffers that the header names."""
+        """The buffers that the comment names."""
         return {name: evaluate(expression, scope, f"{name} = {ast.unparse(expression)}") for name, expression in self.scratch}
 
 
@@ -65,32 +65,31 @@ def _values_in(expression: ast.expr, scope: dict) -> str:
     return "".join(f"; {ast.unparse(e)} is {shown(evaluate(e, scope, ast.unparse(e)))}" for e in parts)
 
 
-def from_launches(texts: Iterable[str]) -> list[Header]:
-    """The headers for launches of the command line."""
-    return [Header(launch.parse(text)) for text in texts]
+def from_launches(texts: Iterable[str]) -> list[LaunchComment]:
+    """The launches of the command line."""
+    return [LaunchComment(launch.parse(text)) for text in texts]
 
 
-def in_file(text: str, file: str) -> list[Header]:
-    """The headers in a source, in the order of their launches. Raises `ingot.Error`, with the line, for one that is unreadable or
-    has no launch."""
-    headers: list[Header] = []
+def in_file(text: str, file: str) -> list[LaunchComment]:
+    """The launch comments in a source, in order. Raises `ingot.Error`, with the line, for one that is unreadable or has no launch."""
+    comments: list[LaunchComment] = []
     pending: dict[str, list] = {"where": [], "requires": [], "scratch": []}
-    for directive in cuda_text.directives(text):
-        place = f"{file}:{directive.line}"
-        if directive.kind == "incomplete":
-            raise author_error(f"{place}: the kernels of this file do not compute the op's results: {directive.text}")
-        if directive.kind == "requires":
+    for line in cuda_text.comment_lines(text):
+        place = f"{file}:{line.number}"
+        if line.kind == "incomplete":
+            raise author_error(f"{place}: the kernels of this file do not compute the op's results: {line.text}")
+        if line.kind == "requires":
             pending["requires"] += [(place, parse_expression(part, place, "write conditions: x.is_contiguous(), n % 4 == 0"))
-                                    for part in split_at_commas(directive.text)]
-        elif directive.kind in pending:
-            pending[directive.kind] += [_definition(part, place, directive.kind) for part in split_at_commas(directive.text)]
-        elif directive.kind == "launch":
-            headers.append(Header(_located(place, directive.text), place, *(tuple(pending[kind]) for kind in pending)))
+                                    for part in split_at_commas(line.text)]
+        elif line.kind in pending:
+            pending[line.kind] += [_definition(part, place, line.kind) for part in split_at_commas(line.text)]
+        elif line.kind == "launch":
+            comments.append(LaunchComment(_located(place, line.text), place, *(tuple(pending[kind]) for kind in pending)))
             pending = {kind: [] for kind in pending}
     if left := next((kind for kind, parts in pending.items() if parts), ""):
         raise author_error(f"{file}: no launch follows the last `{left}`",
                            f"end the comment above each kernel with `// launch: {launch.EXAMPLE}`")
-    return headers
+    return comments
 
 
 def _definition(part: str, place: str, kind: str) -> tuple[str, ast.expr]:
