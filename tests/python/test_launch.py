@@ -8,8 +8,10 @@ import torch
 
 import ingot
 from ingot.tools import cuda_text, launch
+from ingot.tools.expressions import no_overlap
 
 X, OUT = torch.zeros(1000, 3), torch.zeros(1000)
+MEMORY = torch.zeros(64)
 SCOPE = launch.scope_of({"x": X, "bias": 0.5, "k": 3}, [OUT])
 
 
@@ -63,6 +65,16 @@ def test_an_argument_of_the_wrong_type_is_rejected(value, type, message):
     (3, "float", 4), (X, "float4 const*", 8), (X, "void*", 8), (0.5, "__half", 2), (launch.Typed(3, "int"), "", 4)])
 def test_an_argument_has_the_bytes_that_its_parameter_reads(value, type, size):
     assert len(launch.pack(value, launch.Parameter(type))) == size
+
+
+@pytest.mark.parametrize("a, b, expected", [
+    (MEMORY[:10], MEMORY[10:], True), (MEMORY[:10], MEMORY[9:], False), (MEMORY[:0], MEMORY, True),
+    (MEMORY[::2], MEMORY[1::2], True), (MEMORY[::2], MEMORY[::3], False), (MEMORY[:1].expand(5), MEMORY[1:], True),
+    (MEMORY.view(8, 8)[:, :4], MEMORY.view(8, 8)[:, 4:], True), (MEMORY.view(8, 8)[:, :5], MEMORY.view(8, 8).T[4:], False),
+    (MEMORY.view(torch.int16)[::2], MEMORY.view(torch.int16)[1::2], True), (MEMORY.view(torch.int16)[1::2], MEMORY, False),
+])
+def test_tensors_overlap_if_elements_do(a, b, expected):
+    assert no_overlap(a, b) == no_overlap(b, a) == expected
 
 
 def test_code_and_launch_comments_under_if_0_are_skipped():

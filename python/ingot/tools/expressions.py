@@ -1,8 +1,8 @@
 """The expressions of launches, a subset of Python's. Sizes are written as in PyTorch (`x.size(0)`, `x.shape[-1]`, `x.stride(0)`,
 `x.numel()`). `/` is exact. `x + 3` is the address of the element 3 elements after the first one of x. `empty(f32, 1024)` and
 `zeros(i32, 1)` are buffers. A cast such as `i32(n)` sets the type of a number if the type of the kernel's parameter is unknown.
-Functions: those of `math`; `aligned(x, 16)` for an address that is a multiple of 16 bytes, and `no_overlap(out, x, y)` if the
-memory of out is not that of x or y.
+Functions: those of `math`; `aligned(x, 16)` for an address that is a multiple of 16 bytes, and `no_overlap(out, x, y)` if no
+element of out shares memory with one of x or y.
 """
 
 from __future__ import annotations
@@ -68,9 +68,31 @@ def address_range(tensor: torch.Tensor) -> range:
     return range(tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.itemsize)
 
 
+def blocks_of(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """The blocks of adjacent bytes that a tensor with elements consists of: their addresses, ascending, and their length."""
+    addresses, length = torch.tensor([tensor.data_ptr()]), tensor.itemsize
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
+        step = stride * tensor.itemsize
+        if step == length:
+            length *= size
+        elif step:
+            addresses = (addresses[:, None] + torch.arange(size) * step).flatten()
+    return addresses.sort().values, length
+
+
+def overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors have a byte in common."""
+    a_range, b_range = address_range(a), address_range(b)
+    if max(a_range.start, b_range.start) >= min(a_range.stop, b_range.stop):
+        return False
+    (a_blocks, a_length), (b_blocks, b_length) = blocks_of(a), blocks_of(b)
+    following = torch.searchsorted(a_blocks, b_blocks - a_length, right=True)  # for each of b's, the first of a's not before it
+    exists = following < len(a_blocks)
+    return bool((a_blocks[following[exists]] < b_blocks[exists] + b_length).any())
+
+
 def no_overlap(tensor: torch.Tensor, *others: torch.Tensor) -> bool:
-    own = address_range(tensor)
-    return all(own.start >= other.stop or other.start >= own.stop for other in map(address_range, others))
+    return not any(overlap(tensor, other) for other in others)
 
 
 # The functions of numbers. Those of `math` compute what Ingot computes on the host.
