@@ -1,8 +1,31 @@
 #include "ir/rows.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ingot::ir {
+namespace {
+
+/// Completes the map of a block's domain. Unmapped dims of size 1 stay unmapped; the other unmapped dims are mapped, in
+/// order, to the reduced dims. Returns false if sizes differ, or if only some of the reduced dims are mapped.
+bool complete_map(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, RowMap& map) {
+  std::vector<size_t> unmatched;
+  for (size_t d = 0; d < reduction.domain.size(); ++d)
+    if (reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) unmatched.push_back(d);
+  size_t next = 0;
+  for (size_t d = 0; d < domain.size(); ++d) {
+    if (map[d] != kUnmapped) {
+      if (!host.same(domain[d], reduction.domain[map[d]])) return false;
+      continue;
+    }
+    if (host.is_int(domain[d], 1)) continue;
+    if (next == unmatched.size() || !host.same(domain[d], reduction.domain[unmatched[next]])) return false;
+    map[d] = unmatched[next++];
+  }
+  return next == 0 || next == unmatched.size();
+}
+
+}  // namespace
 
 std::vector<NodeId> nodes_of(const Graph& graph, const std::vector<NodeId>& roots) {
   if (roots.empty()) return {};
@@ -48,6 +71,25 @@ bool is_aligned(const RowMap& map, size_t rank) {
   for (size_t d = 0; d < rank; ++d)
     if (map[d] != kUnmapped && map[d] != d) return false;
   return true;
+}
+
+std::optional<Alignment> alignment_of(const Graph& graph, const std::vector<HostId>& domain,
+                                      const std::vector<NodeId>& reads) {
+  std::set<NodeId> reductions;
+  for (const NodeId load : reads) reductions.insert(*graph.reduction_read(load));
+  for (auto reduction = reductions.rbegin(); reduction != reductions.rend(); ++reduction) {
+    std::optional<RowMap> map;
+    bool maps_agree = true;
+    for (const NodeId load : reads) {
+      if (graph.reduction_read(load) != *reduction) continue;
+      const std::optional<RowMap> load_map = row_map_of(graph, load, domain.size());
+      maps_agree &= load_map && (!map || *map == *load_map);
+      map = load_map;
+    }
+    if (maps_agree && complete_map(graph.host, domain, graph.reduction(*reduction), *map))
+      return Alignment{*reduction, *std::move(map)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace ingot::ir

@@ -29,4 +29,15 @@ std::optional<RowMap> row_map_of(const Graph& graph, NodeId load, size_t rank);
 /// none. `rank`: the rank of that domain.
 bool is_aligned(const RowMap& map, size_t rank);
 
+/// Where `align_rows` moves an output block: to the domain of this reduction. The map is that of the block's dims.
+struct Alignment {
+  NodeId reduction;
+  RowMap map;
+};
+
+/// Returns the alignment of a block over `domain` that depends on `reads`, loads of reductions: to the reduction with
+/// the largest id among those that the block reads row by row. Returns nullopt if there is none.
+std::optional<Alignment> alignment_of(const Graph& graph, const std::vector<HostId>& domain,
+                                      const std::vector<NodeId>& reads);
+
 }  // namespace ingot::ir

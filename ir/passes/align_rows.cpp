@@ -2,7 +2,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "ir/passes/canonical.h"
 #include "ir/passes/rewrite.h"
@@ -30,30 +29,11 @@ Cone cone_of(const Graph& graph, NodeId root) {
   return cone;
 }
 
-/// Completes the map of a block's domain. Unmapped dims of size 1 stay unmapped; the other unmapped dims are mapped, in
-/// order, to the reduced dims. Returns false if sizes differ, or if only some of the reduced dims are mapped.
-bool complete_map(const HostPool& host, const std::vector<HostId>& domain, const Reduction& reduction, RowMap& map) {
-  std::vector<size_t> unmatched;
-  for (size_t d = 0; d < reduction.domain.size(); ++d)
-    if (reduction.reduced[d] && !host.is_int(reduction.domain[d], 1)) unmatched.push_back(d);
-  size_t next = 0;
-  for (size_t d = 0; d < domain.size(); ++d) {
-    if (map[d] != kUnmapped) {
-      if (!host.same(domain[d], reduction.domain[map[d]])) return false;
-      continue;
-    }
-    if (host.is_int(domain[d], 1)) continue;
-    if (next == unmatched.size() || !host.same(domain[d], reduction.domain[unmatched[next]])) return false;
-    map[d] = unmatched[next++];
-  }
-  return next == 0 || next == unmatched.size();
-}
-
 /// Moves nodes from one index space to another of rank `rank`. The map has the new position of each dim; kUnmapped
 /// drops the dim.
-class Alignment {
+class Mover {
  public:
-  Alignment(Graph& graph, RowMap map, size_t rank) : graph_(graph), map_(std::move(map)), rank_(rank) {}
+  Mover(Graph& graph, RowMap map, size_t rank) : graph_(graph), map_(std::move(map)), rank_(rank) {}
 
   NodeId move(const Cone& cone) {
     for (const NodeId id : cone.nodes) {
@@ -102,10 +82,10 @@ class Alignment {
 };
 
 void move(Graph& graph, OutputBlock& block, const Cone& cone, RowMap map, const Reduction& to) {
-  Alignment alignment(graph, std::move(map), to.domain.size());
-  block.node = alignment.move(cone);
-  block.domain = alignment.domain(block.domain);
-  block.store.dims = alignment.dims(block.store.dims);
+  Mover mover(graph, std::move(map), to.domain.size());
+  block.node = mover.move(cone);
+  block.domain = mover.domain(block.domain);
+  block.store.dims = mover.dims(block.store.dims);
 }
 
 /// Maps the dims of a domain to those of another that has the same sizes except for dims of size 1. Returns nullopt if
@@ -142,30 +122,16 @@ bool align_without_reads(Graph& graph, OutputBlock& block, const Cone& cone) {
   return false;
 }
 
-/// Moves a block to the domain of a reduction that it reads row by row: the one with the largest id, if there are
-/// several. Returns whether it moved the
-/// block.
+/// Moves a block to the domain of a reduction that it reads row by row. Returns whether it moved the block.
 bool align(Graph& graph, OutputBlock& block) {
   const Cone cone = cone_of(graph, block.node);
   if (cone.reads.empty()) return align_without_reads(graph, block, cone);
-  std::set<NodeId> reductions;
-  for (const NodeId load : cone.reads) reductions.insert(*graph.reduction_read(load));
-  for (auto reduction = reductions.rbegin(); reduction != reductions.rend(); ++reduction) {
-    const Reduction target = graph.reduction(*reduction);
-    std::optional<RowMap> map;
-    bool maps_agree = true;
-    for (const NodeId load : cone.reads) {
-      if (graph.reduction_read(load) != *reduction) continue;
-      const std::optional<RowMap> load_map = row_map_of(graph, load, block.domain.size());
-      maps_agree &= load_map && (!map || *map == *load_map);
-      map = load_map;
-    }
-    if (!maps_agree || !complete_map(graph.host, block.domain, target, *map)) continue;
-    if (is_aligned(*map, target.domain.size())) return false;
-    move(graph, block, cone, *std::move(map), target);
-    return true;
-  }
-  return false;
+  std::optional<Alignment> alignment = alignment_of(graph, block.domain, cone.reads);
+  if (!alignment) return false;
+  const Reduction target = graph.reduction(alignment->reduction);
+  if (is_aligned(alignment->map, target.domain.size())) return false;
+  move(graph, block, cone, std::move(alignment->map), target);
+  return true;
 }
 
 }  // namespace
