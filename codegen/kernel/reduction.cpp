@@ -6,6 +6,7 @@
 #include <string>
 
 #include "codegen/schedule/cost.h"
+#include "codegen/schedule/row_policy.h"
 #include "ir/types/limits.h"
 
 namespace ingot::codegen {
@@ -214,9 +215,7 @@ ValueId RowReductions::element(SymbolId array, AccumulatorPlace place) {
 }
 
 bool RowReductions::takes_factors(const RowReduction& reduction) const {
-  const ir::Node& operand = context_.graph[context_.graph[reduction.node].args[0]];
-  return context_.cuda() && reduction.kind == ReduceKind::Sum && operand.op == ir::Op::Mul &&
-         operand.dtype == reduction.types[0] && reduction.has_order();
+  return reduction_order(context_.cuda()).fuses_products && ir::is_sum_of_products(context_.graph, reduction.node);
 }
 
 void RowReductions::fold(Body& block, const RowReduction& reduction, AccumulatorPlace place,

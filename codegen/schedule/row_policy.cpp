@@ -39,6 +39,12 @@ bool is_for_columns_alone(const KernelFacts& facts) {
 
 }  // namespace
 
+ir::ReductionOrder reduction_order(bool is_cuda) {
+  const auto cuda = [](uint32_t length_bits) { return cuda_accumulators(length_bits, 0); };
+  if (is_cuda) return {.accumulators = cuda, .adjacent_first = true, .fuses_products = true};
+  return {.accumulators = cpu_accumulators};
+}
+
 uint64_t elements_of_step(const Schedule& schedule) {
   const LoopMap& row = schedule.reduced();
   if (schedule.residency.has_blocked_accumulators) return row.accumulators();

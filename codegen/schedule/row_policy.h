@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "codegen/schedule/policy.h"
+#include "ir/reduction_order.h"
 
 // The rules for kernels that reduce: how rows are distributed over threads, and which values are cached. A row is the
 // set of elements that are reduced to one value. `lanes` is the number of elements of a row, or of adjacent rows, that
@@ -13,6 +14,9 @@ namespace ingot::codegen {
 /// Whether most loaded bytes are contiguous across rows (from row to row), and not along them. Broadcast operands are
 /// small, and are counted only if there are no others.
 bool is_contiguous_across_rows(const KernelFacts& facts);
+
+/// The order in which kernels of the target reduce rows of at most ir::kSpecializedSize elements.
+ir::ReductionOrder reduction_order(bool is_cuda);
 
 /// CPU: the number of accumulators of a row, or of a chunk of it, for rows of at most 2^length_bits elements.
 uint32_t cpu_accumulators(uint32_t length_bits);
