@@ -11,11 +11,13 @@
 #include "frontend/tensor/promotion.h"
 #include "frontend/tensor/refused_gradients.h"
 #include "frontend/tensor/results.h"
+#include "frontend/tensor/shapes.h"
 #include "frontend/tensor/storage.h"
 #include "frontend/tensor/tensors.h"
 #include "ir/host/gradient_condition.h"
 #include "ir/passes/canonical.h"
 #include "ir/passes/rewrite.h"
+#include "ir/passes/unroll_reductions.h"
 
 // Lowering makes a value for each parameter, evaluates the op on these values, and makes the graph's results from the
 // returned values. If evaluation needs the value of a symbol, lowering restarts with that value known. The graph is
@@ -101,11 +103,13 @@ class LoweringContext {
       evaluation_.graph.statics.push_back({id, specialization.value, specialization.only_if_special});
     }
     for (const auto& [query, fact] : lowered_.aliases) evaluation_.graph.aliases.push_back(fact);
+    bind_residuals();
+    specialize_short_reductions();
     std::vector<ir::HostId>& unspecialized = evaluation_.graph.unspecialized;
     std::ranges::sort(unspecialized);
     const auto duplicates = std::ranges::unique(unspecialized);
     unspecialized.erase(duplicates.begin(), duplicates.end());
-    return ir::canonical(bind_residuals());
+    return ir::canonical(std::move(lowered_.graph));
   }
 
   /// The symbols that evaluation requested, with their values.
@@ -209,11 +213,11 @@ class LoweringContext {
 
   /// In the graph of a gradient: replaces the nodes that compute residuals by loads of the residuals, which are
   /// parameters.
-  ir::Graph bind_residuals() {
+  void bind_residuals() {
     const ResidualBindings& residual_bindings = evaluation_.residual_bindings;
-    if (residual_bindings.nodes.empty() && residual_bindings.reduced.empty()) return std::move(lowered_.graph);
+    if (residual_bindings.nodes.empty() && residual_bindings.reduced.empty()) return;
     const ir::Graph& graph = lowered_.graph;
-    return ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId old_id, ir::Node node) {
+    lowered_.graph = ir::rewrite(graph, [&](ir::Graph& out, ir::NodeId old_id, ir::Node node) {
       const ir::DType dtype = node.dtype;
       const auto with_old_dtype = [&](ir::NodeId load) {  // hooks of saved tensors may return another dtype
         return out[load].dtype == dtype ? load : out.add(ir::Op::Cast, dtype, {load});
@@ -229,6 +233,12 @@ class LoweringContext {
       node.args.erase(node.args.begin());
       return with_old_dtype(out.read(graph.params[param->second].dtype, std::move(access), std::move(node.args)));
     });
+  }
+
+  /// Specialises the lengths of reductions that a pass unrolls if they are short.
+  void specialize_short_reductions() {
+    for (const auto& [param, dim] : ir::sizes_to_unroll(lowered_.graph))
+      specialize_small(evaluation_, evaluation_.graph.host.size(param, dim));
   }
 
   const Definition& definition_;

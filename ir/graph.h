@@ -157,7 +157,8 @@ struct Result {
   std::optional<uint32_t> addend = {};
 };
 
-/// Lowering specialises a size because of a constant index or slice of its dim only if the size is at most this.
+/// Lowering specialises a size because of a constant index or slice of its dim, or to unroll a reduction along the dim,
+/// only if the size is at most this.
 inline constexpr int64_t kSpecializedSize = 16;
 
 /// A symbol that lowering specialised, and its value. The graph is valid only for calls in which the symbol has this

@@ -47,8 +47,9 @@ std::vector<size_t> resolve_dims(Builder& builder, const Value& dims, size_t ran
 /// The sizes of a shape argument: a tuple, a list, or *sizes; each a number.
 Shape sizes_argument(Builder& builder, const Value& sizes);
 
-/// Specialises a size of at most 16, because a constant index or slice uses it. For example, the number of coordinates
-/// of a box is then known to be 4. A larger size stays a symbol, which is then known to be greater than 16.
+/// Specialises a size of at most 16, because a constant index or slice uses it, or a reduction that can be unrolled.
+/// For example, the number of coordinates of a box is then known to be 4. A larger size stays a symbol, which is then
+/// known to be greater than 16.
 void specialize_small(Builder& builder, ir::HostId size);
 
 /// Prints a shape: "[3, x.size(1)]".

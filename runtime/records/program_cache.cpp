@@ -9,8 +9,10 @@
 #include <typeinfo>
 
 #include "base/error.h"
+#include "codegen/schedule/row_policy.h"
 #include "ir/eager_layout.h"
 #include "ir/host/gradient_condition.h"
+#include "ir/passes/unroll_reductions.h"
 #include "runtime/api/runtime.h"
 #include "runtime/call/host_run.h"
 #include "runtime/records/serialize.h"
@@ -166,6 +168,8 @@ ProgramCache::Lowered ProgramCache::lower(const CallKey& key, Variant variant) {
   // Inlines calls first, so that their bodies are simplified together with the surrounding code.
   ir::Graph graph = ir::contract(ir::simplify(ir::inline_calls(lowered)));
   if (definition_->may_return_arguments()) graph = ir::forward_params(std::move(graph));
+  // Unrolls before rows are aligned, because a block then reads no unrolled reduction with which to align.
+  graph = ir::unroll_reductions(graph, codegen::reduction_order(signature.device == frontend::Device::Cuda));
   result.graph = std::make_shared<const ir::Graph>(ir::align_rows(graph));
   ir::verify(*result.graph);
   return result;

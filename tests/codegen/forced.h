@@ -14,6 +14,7 @@
 
 #include "codegen/kernel/build.h"
 #include "codegen/schedule/facts.h"
+#include "ir/passes/unroll_reductions.h"
 #include "tests/codegen/allowed_schedules.h"
 #include "tests/codegen/execution.h"
 #include "tests/codegen/op_call.h"
@@ -92,6 +93,7 @@ struct ForcedOp {
   std::string_view name, source;
   std::vector<std::string_view> arguments;
   std::optional<PartitionStrategy> strategy = {};
+  bool unrolls = false;  ///< short reductions are unrolled
 };
 
 /// One kernel of an op's outline with one schedule; one or two launches.
@@ -191,7 +193,9 @@ class ForcedCall {
         definition_(frontend::define(std::string(op.source))),
         call_(op.arguments, target.cuda() ? frontend::Device::Cuda : frontend::Device::Cpu) {
     graph_ = frontend::lower(*definition_, call_.signature, call_.symbol_values());
-    graph_ = ir::align_rows(ir::contract(ir::simplify(ir::inline_calls(graph_))));
+    graph_ = ir::contract(ir::simplify(ir::inline_calls(graph_)));
+    if (op.unrolls) graph_ = ir::unroll_reductions(graph_, reduction_order(target.cuda()));
+    graph_ = ir::align_rows(graph_);
     graph_.name = op.name;
     make_arguments();
     make_results(op.strategy);

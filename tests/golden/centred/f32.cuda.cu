@@ -5,7 +5,7 @@
 // prelude: int64 uint32 Vec load store Sum from_thread with_thread tree place_of in_turn Deal of_block of_runs combined combined_across
 
 // where: n1 = x.size(1)
-// requires: x.size(0) == y.size(0), x.size(1) == y.size(1)
+// requires: x.size(0) == y.size(0), x.size(1) == y.size(1), x.size(1) > 16
 // requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
 // requires: y.dtype == f32, y.dim() == 2, y.is_contiguous(), aligned(y, 16)
 // requires: out0.dtype == f32, out0.dim() == 2, out0.size(0) == x.size(0), out0.size(1) == x.size(1),
