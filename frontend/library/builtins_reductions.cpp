@@ -7,6 +7,7 @@
 #include "frontend/library/builtin_tables.h"
 #include "frontend/tensor/reduce.h"
 #include "frontend/tensor/shapes.h"
+#include "frontend/tensor/views.h"
 
 // The reductions that are primitives (ir/reductions.def). library/reductions.py builds PyTorch's reductions from them.
 
@@ -46,6 +47,19 @@ Value call_reduced_dims(Builder& builder, const Builtin&, Args args) {
   std::vector<Value> values;
   for (const size_t dim : dims) values.emplace_back(Number{builder.integer(static_cast<int64_t>(dim))});
   return Value::tuple(std::move(values));
+}
+
+/// One element of each row, with the reduced dims of size 1: at index size * sixths / 6, rounded down, of each reduced
+/// dim. Checks no bounds, because a tensor without elements is never read.
+Value call_row_sample(Builder& builder, const Builtin& self, Args args) {
+  Tensor sample = require_tensor(builder, args[0], "`input`");
+  const ir::HostId sixths = integer_argument(builder, args[2], fmt::format("{}: `sixths`", self.name));
+  for (const size_t dim : reduced_dims(builder, args[1], sample.rank())) {
+    const ir::HostId scaled = builder.mul(shape_of(builder, sample)[dim], sixths);
+    const ir::HostId index = builder.host(ir::HostOp::FloorDiv, {scaled, builder.integer(6)});
+    sample = narrow(builder, sample, dim, index, builder.integer(1));
+  }
+  return sample;
 }
 
 /// The size of a dim. Specialises sizes up to 16, as indexing with a constant does.
@@ -180,6 +194,7 @@ std::vector<Builtin> reduction_builtins() {
   return {
       {"_reduce", "(kind, input, dim, keepdim, function)", kFunction, kNoMethod, {}, call_reduce},
       {"_reduced_dims", "(input, dim)", kFunction, kNoMethod, {}, call_reduced_dims},
+      {"_row_sample", "(input, dim, sixths)", kFunction, kNoMethod, {}, call_row_sample},
       {"_einsum_labels", "(equation, operands)", kFunction, kNoMethod, {}, call_einsum_labels},
       {"_specialized_size", "(input, dim)", kFunction, kNoMethod, {}, call_specialized_size},
   };

@@ -106,13 +106,6 @@ Value call_narrow(Builder& builder, const Builtin& self, Args args) {
   return narrow(builder, x, dim, start, length);
 }
 
-/// Takes index 0 of a dim without a bounds check: a tensor without elements is never read.
-Value call_first(Builder& builder, const Builtin& self, Args args) {
-  const Tensor& x = input(builder, self, args);
-  const ir::HostId start = builder.graph.host.integer(0), length = builder.graph.host.integer(1);
-  return narrow(builder, x, resolve_dim(builder, args[1], x.rank()), start, length);
-}
-
 Value call_flip(Builder& builder, const Builtin& self, Args args) {
   const Tensor& x = input(builder, self, args);
   return flip(builder, x, resolve_dims(builder, unpacked(require_items(builder, self, args[1])), x.rank()));
@@ -220,7 +213,6 @@ std::vector<Builtin> view_builtins() {
       {"squeeze", "(input, dim=None)", kFunction, kMethod, {}, call_squeeze, "without dims of size 1"},
       {"select", "(input, dim, index)", kFunction, kMethod, {}, call_select, "one coordinate of a dim"},
       {"narrow", "(input, dim, start, length)", kFunction, kMethod, {}, call_narrow, "a range of a dim"},
-      {"_first", "(input, dim)", kFunction, kNoMethod, {}, call_first},
       {"flip", "(input, *dims)", kFunction, kMethod, {}, call_flip, "elements in reverse order along dims"},
       {"expand", "(input, *sizes)", kNoFunction, kMethod, {}, call_expand, "dims of size 1 repeated without a copy"},
       {"broadcast_to",

@@ -46,11 +46,12 @@
 //   _in_memory_format_of(value, like)       value, in the memory format that PyTorch suggests for `like`
 //   _padded_like(value, cropped, input)     value, with the strides of F.pad(input); `cropped` is input after negative
 //                                           padding
-//   _first(input, dim)                      input at index 0 of a dim, without a bounds check
 //   _named(name, **items)                   a named tuple, as in torch.return_types
 //   _reduce(kind, input, dim, keepdim, f)   a reduction of ir/reductions.def; `f` names the function in errors; without
 //                                           it (None), a maximum of no elements is -inf, not an error
 //   _reduced_dims(input, dim)               the dims that a reduction over `dim` reduces, as an ascending tuple
+//   _row_sample(input, dim, sixths)         one element of each row that a reduction over `dim` reduces: the one at
+//                                           index size * sixths // 6 of each reduced dim
 //   _specialized_size(input, dim)           the size of a dim; a size up to 16 is specialised
 //   _random_words(like, count)              `count` random words for each element of `like` (random.py)
 //   _low_precision_output(input)            whether a result has at most 11 significant bits, on CUDA

@@ -50,7 +50,7 @@ def _sum_of_exponentials(input, largest, shift, dim, function):
     maximum, or so large that rounding its product with log2(e) loses too much, the plain formula applies. An exponent
     is off by at most 64 * 2**-24.
     """
-    first = _first(input, dim)
+    first = _row_sample(input, dim, 0)
     offset = first * -_log2_e()
     is_near = (abs(largest - first) <= 64) & (abs(first) <= 2**20)
     terms = where(is_near, exp2(_fma(input, _log2_e(), offset)), exp(input - shift))
