@@ -170,8 +170,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
       if (row_axes > 0) result.along_rows = access.axes[row_axes - 1];
       if (layout.reduced_axes == 0) result.inner = StrideClass::Zero;
     }
-    result.is_grouped = (!layout.reduces || result.varies_in_row) &&
-                        std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
+    result.is_grouped = std::ranges::count(layout.accesses, access.leader, &AccessLayout::leader) > 1;
   }
   return facts;
 }

@@ -55,6 +55,13 @@ int64_t smallest_stride(const AccessGeometry& access) {
   return smallest;
 }
 
+/// Whether an access is the same for all elements of a row.
+bool is_shared_by_row(const KernelOutline& kernel, const KernelGeometry& geometry, const AccessGeometry& access) {
+  if (!kernel.reduces()) return false;
+  return std::all_of(access.strides.end() - geometry.reduced_axes, access.strides.end(),
+                     [](int64_t stride) { return stride == 0; });
+}
+
 /// Fills in `leader` and `neighbour`: in order of offset, an access joins the group of a leader that is close enough.
 void group_neighbours(const KernelOutline& kernel, const KernelGeometry& geometry, std::vector<AccessLayout>& layouts) {
   const std::vector<AccessGeometry>& accesses = geometry.accesses;
@@ -65,6 +72,7 @@ void group_neighbours(const KernelOutline& kernel, const KernelGeometry& geometr
     layouts[a].leader = a;
     const AccessUse& use = kernel.accesses[a];
     if (use.kind != AccessUse::Kind::Load && use.kind != AccessUse::Kind::Store) continue;
+    if (is_shared_by_row(kernel, geometry, accesses[a])) continue;
     const int64_t reach = std::min(smallest_stride(accesses[a]), int64_t{kVectorBytes});
     if (reach < 2) continue;
     const auto leader = std::ranges::find_if(leaders, [&](uint32_t b) {

@@ -47,8 +47,9 @@ struct AccessLayout {
   /// address of every row's first element. If the access cannot use vectors, the number is the size of an element.
   uint8_t alignment = 1;
   /// Accesses of one tensor with equal strides, whose offsets differ by less than their smallest stride (for example
-  /// the four corners of a box), form an access group. `leader` is the access with the smallest offset, or the access
-  /// itself if it is in no group; `neighbour` is the distance from the leader in elements.
+  /// the four corners of a box), form an access group. Accesses that a row's elements share form none: their distances
+  /// may depend on the row's length, and a kernel should serve many lengths. `leader` is the access with the smallest
+  /// offset, or the access itself if it is in no group; `neighbour` is the distance from the leader in elements.
   uint32_t leader = 0;
   uint32_t neighbour = 0;
   bool is_empty = false;  ///< the tensor is empty: a load ahead of a row's elements gives 0

@@ -277,6 +277,29 @@ TEST(Layout, GroupsNeighbours) {
     for (uint32_t a = 0; a < 4; ++a) EXPECT_EQ(layout(separate).accesses[a].leader, a);
 }
 
+TEST(Layout, GroupsNoLoadsThatARowShares) {
+  Sketch sketch("sampled_rows");
+  const ir::NodeId x = sketch.tensor("x", DType::F32, 2);
+  ir::Graph& graph = sketch.graph;
+  const ir::HostId one = graph.host.integer(1);
+  const std::vector<ir::HostId> shape = graph.params[0].shape;
+  ir::NodeId element = x;
+  for (const int64_t column : {1, 3}) {
+    const std::vector<ir::HostId> offsets = {graph.host.integer(0), graph.host.integer(column)};
+    const ir::Access access{{ir::SourceRef::Kind::Param, 0}, offsets, {{shape[0], {{0, one}}}, {one, {}}}, {}};
+    element = graph.add(ir::Op::Sub, DType::F32, {element, graph.load(DType::F32, access)});
+  }
+  const ir::NodeId sum = graph.reduce(DType::F32, {ir::ReduceKind::Sum, shape, {false, true}}, element);
+  const ir::Access row{{ir::SourceRef::Kind::Reduce, 0},
+                       {graph.host.integer(0), graph.host.integer(0)},
+                       {{shape[0], {{0, one}}}, {one, {}}},
+                       {}};
+  sketch.result("out", DType::F32, graph.read(DType::F32, row, {sum}), {shape[0], one});
+
+  const KernelLayout layout = prepare(graph, {{contiguous({10, 6})}, {}, {}, {}}).layouts[0];
+  for (uint32_t a = 0; a < layout.accesses.size(); ++a) EXPECT_EQ(layout.accesses[a].leader, a);
+}
+
 TEST(Outline, FusesOutputBlocksOfOneShape) {
   Sketch sketch("exp");
   const ir::NodeId x = sketch.tensor("x", DType::F32, 2);
