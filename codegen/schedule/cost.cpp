@@ -63,6 +63,36 @@ std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline
   return varying;
 }
 
+namespace {
+
+/// Whether a value is computed by ops other than Bool ones, and needs no check of an index or a divisor.
+bool is_plain_value(const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph[id];
+  if (node.args.empty() || ir::has_access(node.op) || node.dtype == ir::DType::Bool) return false;
+  return std::ranges::none_of(nodes_of(graph, std::vector{id}), [&](ir::NodeId operand) {
+    return graph[operand].op == ir::Op::Gather || may_divide_by_zero(graph, operand);
+  });
+}
+
+}  // namespace
+
+std::vector<ir::NodeId> row_values(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout,
+                                   const std::vector<ir::NodeId>& roots) {
+  const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
+  std::set<ir::NodeId> seen, values;
+  std::vector<ir::NodeId> pending = roots;
+  while (!pending.empty()) {
+    const ir::NodeId id = pending.back();
+    pending.pop_back();
+    if (!seen.insert(id).second) continue;
+    if (!varying.contains(id) && is_plain_value(graph, id))
+      values.insert(id);
+    else if (!graph.reduction_read(id))
+      std::ranges::copy(graph[id].args, std::back_inserter(pending));
+  }
+  return {values.begin(), values.end()};
+}
+
 uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout) {
   const std::set<ir::NodeId> varying = varying_in_rows(graph, kernel, layout);
   uint32_t sum = 0;

@@ -28,6 +28,11 @@ bool varies_in_rows(const KernelLayout& layout, const AccessLayout& access);
 /// The nodes that may vary from element to element of a row.
 std::set<ir::NodeId> varying_in_rows(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 
+/// The values that the elements of a row share, computed by ops, and that `roots` or values of single elements read.
+/// Without Bools, because comparing again is as fast as loading a Bool, and without values that may need a check.
+std::vector<ir::NodeId> row_values(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout,
+                                   const std::vector<ir::NodeId>& roots);
+
 /// The cost of the nodes that a row's elements share: ops on operands that do not vary along the innermost axis.
 uint32_t cost_of_row(const ir::Graph& graph, const KernelOutline& kernel, const KernelLayout& layout);
 

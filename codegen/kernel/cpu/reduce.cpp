@@ -1,12 +1,16 @@
 #include "codegen/kernel/cpu/reduce.h"
 
 #include "codegen/kernel/targets.h"
+#include "codegen/schedule/cost.h"
 
 namespace ingot::codegen {
 namespace {
 
 /// The results of a row's chunks are accumulated, too: chunk k goes to accumulator k mod this number.
 constexpr uint32_t kChunkAccumulators = 64;
+
+/// The number of the job that computes the row values of phase 0: larger than that of any other job.
+constexpr uint32_t kRowValueJobs = 1 << 10;
 
 }  // namespace
 
@@ -81,6 +85,30 @@ std::vector<ir::NodeId> CpuReduce::cache_shared_values(Job& job) {
   return added;
 }
 
+void CpuReduce::compute_row_values(Job& job) {
+  if (!lane_) return;
+  Job row_job{.roots = {}, .reduced = job.reduced, .phase = kRowValueJobs + job.phase, .known = row_values_};
+  for (const ir::NodeId node : codegen::row_values(context_.graph, context_.outline, context_.layout, roots_of(job)))
+    if (!row_values_.contains(node)) row_job.roots.push_back({node, context_.graph[node].dtype});
+  Body of_row;
+  assembly_.set_block({Level::Fetch, Level::Element}, of_row);
+  const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, row_job);
+  assembly_.set_block({Level::Fetch, Level::Element}, element_);
+  for (size_t v = 0; v < values.size(); ++v) {
+    const auto& [node, dtype] = row_job.roots[v];
+    row_values_[node] = values[v];
+    if (assembly_[values[v]].level < Level::Element) continue;  // equal for all rows
+    const std::string name = memory_.author_name(node);
+    const SymbolId array = assembly_.variable((name.empty() ? "row_value" : name) + "_of", {dtype}, Level::Row);
+    assembly_[array].extents = {lanes_};
+    row_.push_back({Declare{array}});
+    row_values_[node] = row_value(array);
+    of_row.push_back({Assign{row_values_[node], values[v]}});
+  }
+  if (!of_row.empty()) for_each_row(row_, std::move(of_row));
+  job.known.insert(row_values_.begin(), row_values_.end());
+}
+
 /// Builds the loop of a phase. For each element, the loop computes the operands of the phase's reductions, the stored
 /// output blocks, and the values to be cached.
 void CpuReduce::emit_phase(uint32_t phase) {
@@ -88,6 +116,7 @@ void CpuReduce::emit_phase(uint32_t phase) {
   if (work.job.roots.empty()) return;
   if (context_.layout.has_empty_rows) return set_empty_results(work);
   const std::vector<ir::NodeId> added = cache_shared_values(work.job);
+  compute_row_values(work.job);
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
   const std::vector<RowReduction*>& reductions = work.reductions;
   const bool has_order = std::ranges::any_of(reductions, [](const RowReduction* r) { return r->has_order(); });
@@ -215,7 +244,8 @@ void CpuReduce::combine_chunks() {
 // Values computed once per row
 
 void CpuReduce::store_rows() {
-  const RowWork work = reductions_.work_of_rows();
+  RowWork work = reductions_.work_of_rows();
+  work.job.known = row_values_;
   Body of_row;
   assembly_.set_block({Level::Thread, Level::Fetch, Level::Element}, of_row);
   const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);

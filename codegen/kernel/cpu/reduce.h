@@ -82,6 +82,9 @@ class CpuReduce : public CpuKernel {
   /// Handles values that the job shares with other phases. Uses them if an earlier phase cached them; otherwise adds
   /// them to the roots, so that they are cached. Returns the nodes that were added.
   std::vector<ir::NodeId> cache_shared_values(Job& job);
+  /// Computes the values that the elements of a row share, ahead of the loop over elements, and makes them available
+  /// to the job: arrays with an element per adjacent row. If a unit has one row, they are ahead of the loop anyway.
+  void compute_row_values(Job& job);
   /// The current element of an array of cached values.
   ValueId cached_element(SymbolId array);
   /// Reduces the chunks of a long row one after the other. `chunk_reductions` have the results of one chunk; `declared`
@@ -101,8 +104,9 @@ class CpuReduce : public CpuKernel {
   /// The end of the chunk that starts at `from`.
   ValueId end_of_chunk(ValueId from);
 
-  Body body_;                                ///< of the loop over units
-  std::map<ir::NodeId, SymbolId> computed_;  ///< arrays of values that are cached from phase to phase
+  Body body_;                                 ///< of the loop over units
+  std::map<ir::NodeId, SymbolId> computed_;   ///< arrays of values that are cached from phase to phase
+  std::map<ir::NodeId, ValueId> row_values_;  ///< see compute_row_values
 };
 
 Kernel build_cpu_rows(const KernelContext& context, RowPart part);
