@@ -152,15 +152,13 @@ def _fma_on_cuda(a, b, c):
 
 def _standardized(input, dims, eps, weight=None, bias=None):
     """(input - mean) / standard deviation along dims, times weight, plus bias; computed as deviation * scale + bias;
-    the scale contains the weight, and the bias the correction of the rounded mean"""
-    deviation, mean_error, squares = _moments(input, dims, True, "mean")
+    the scale contains the weight, and the bias the correction of the rounded mean, which the gradient ignores"""
+    mean, mean_error, squares = _moments(input, dims, "mean")
     scale = rsqrt(_divided_by_count(squares, input, dims) + eps)
     if weight is not None:
         scale = scale * weight
-    if mean_error is not None:
-        shift = -mean_error * scale
-        bias = shift if bias is None else shift + bias
-    return _affine(deviation, scale, bias)
+    correction = (mean_error * scale).detach()
+    return _affine(input - mean, scale, correction if bias is None else correction + bias)
 
 
 def _affine(x, weight, bias):
@@ -180,7 +178,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     _check_number(eps, "eps", "layer_norm")
     for parameter in (weight, bias):
         _check_parameter_dtype(parameter, input, "layer_norm")
-    return _affine(_standardized(input, dims, eps), weight, bias).to(input.dtype)
+    return _standardized(input, dims, eps, weight, bias).to(input.dtype)
 
 
 @reduction
@@ -271,9 +269,8 @@ def _normalized_by_statistics(input, mean, variance, weight, bias, eps):
 def _batch_statistics(input, dims, correction):
     """mean and variance, in the type in which the input is computed"""
     x = input if input.dtype == torch.float64 else input.float()
-    count = _count(x, dims)
-    _, _, squares = _moments(x, dims, False, "mean")
-    return (_reduce("sum", x, dims, False, "mean") / count).detach(), (squares / (count - correction)).detach()
+    mean, _, squares = [moment.squeeze(dims).detach() for moment in _moments(x, dims, "mean")]
+    return mean, squares / (_count(x, dims) - correction)
 
 
 @native

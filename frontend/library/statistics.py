@@ -33,30 +33,40 @@ def _widened_for_sums(input):
     return input if _on_cuda() else input.double()
 
 
-def _moments(input, dim, keepdim, function, widened=False):
-    """input - mean, the mean minus its rounded value, and the sum of the squared distances from the mean
+def _shift(input, dim):
+    """a number near most elements of a row, without gradient: the median of three of them, or 0 if it is not finite"""
+    first, middle, last = [_row_sample(input, dim, sixths) for sixths in (1, 3, 5)]
+    low, high = where(first < last, first, last), where(first < last, last, first)
+    median = where(middle < low, low, where(middle < high, middle, high))
+    return where(abs(median) < math.inf, median, 0).detach()
 
-    The mean's rounding error is relative to the mean itself, so the error may be large compared with small distances.
-    The sum of the distances corrects the squares for the error, as in T. F. Chan, G. H. Golub and R. J. LeVeque,
-    Algorithms for Computing the Sample Variance, 1983, (1.7). The error has no gradient. It is None if only the
-    gradient is needed, or if the input was `widened` to float64, in which the mean of narrower numbers is practically
-    exact.
+
+def _moments(input, dim, function):
+    """the mean, the rounding error of the mean, and the sum of the squared distances from it, with dims of size 1
+
+    One pass computes the sums of the distances from a shift and of their squares. A shift near the mean keeps the sums
+    small, so that rounding is harmless: T. F. Chan, G. H. Golub and R. J. LeVeque, Algorithms for Computing the Sample
+    Variance, 1983 (docs/performance.md: shifted-sums). The error of the mean has no gradient. If only the gradient is
+    needed, the mean is that of the elements, because a kernel that also reads it elsewhere would sample the rows again.
     """
-    mean = _divided_by_count(_reduce("sum", input, dim, True, function), input, dim)
-    deviation = input - mean
-    squares = _reduce(
-        "sum", _squared_distance(input, mean) if _is_differentiated() else deviation * deviation, dim, keepdim, function
-    )
-    if widened or _is_only_differentiated():
-        return deviation, None, squares
-    deviation_sum = _reduce("sum", deviation, dim, keepdim, function).detach()
-    mean_error = _divided_by_count(deviation_sum, input, dim)
-    return deviation, mean_error, squares - _correction(squares, deviation_sum * mean_error)
+    shift = _shift(input, dim)
+    distance = input - shift
+    total = _reduce("sum", distance, dim, True, function)
+    mean_distance = _divided_by_count(total, input, dim)
+    mean = shift + mean_distance
+    if _is_only_differentiated():
+        mean = _divided_by_count(_reduce("sum", input, dim, True, function), input, dim)
+    squares = _reduce("sum", distance * distance, dim, True, function)
+    squares = squares - _excess(squares, total, mean_distance)
+    if _is_differentiated():
+        squared_distances = _reduce("sum", _squared_distance(input, mean), dim, True, function)
+        squares = _with_derivative_of(squares.detach(), squared_distances)
+    return mean, (mean - shift - mean_distance).detach(), squares
 
 
-def _correction(squares, product):
-    """the excess of `squares` due to the rounded mean: at most squares, and 0 if squares is infinite"""
-    return where(squares == math.inf, 0, minimum(product, squares)).detach()
+def _excess(squares, total, mean):
+    """what the shift adds to a sum of squares: at most squares; 0 if only squares overflow, NaN beside an infinity"""
+    return where(squares == math.inf, total * 0, minimum(total * mean, squares))
 
 
 def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
@@ -73,10 +83,12 @@ def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
     _check_dtype(input, "float")
     if correction is None:
         correction = 1 if unbiased is None or unbiased else 0
+    if not isinstance(keepdim, bool):
+        raise TypeError(function + "(): `keepdim` must be True or False")
     count = _count(input, dim)
-    wide = _widened_for_sums(input)
-    _, _, squares = _moments(wide, dim, keepdim, function, wide.dtype != input.dtype)
-    mean = _reduce("sum", wide, dim, keepdim, function) / count
+    mean, _, squares = _moments(_widened_for_sums(input), dim, function)
+    if not keepdim:
+        mean, squares = [x.squeeze(_reduced_dims(input, dim)) for x in (mean, squares)]
     # Eager updates its mean element by element: an infinity makes it NaN, unless it is the only element. Adding NaN
     # keeps the mean's gradient; adding -0.0 changes no number.
     is_lost = isnan(squares.detach()) & (full_like(mean, count) > 1)

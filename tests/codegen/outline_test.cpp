@@ -36,7 +36,7 @@ TEST(Outline, FusesNodesThatShareRows) {
       {"x.softmax(1).t()", {2}, {3}, 0},
       {"(x.sum(1), x.amax(1), x.mean(1, keepdim=True) - x)", {2}, {2}, 0},
       {"(x + y, (x + y).sum(1))", {2, 2}, {1}, 0},
-      {"x.var(1)", {2}, {2}, 0},
+      {"x.var(1)", {2}, {1}, 0},
       // No rows and no operands in common.
       {"(x.sum(1), y + 1)", {2, 2}, {1, 1}, 0},
       {"(x.sum(0), x.sum(1))", {2}, {1, 1}, 0},
@@ -45,7 +45,8 @@ TEST(Outline, FusesNodesThatShareRows) {
       {"(x - x.mean(1, keepdim=True)).sum(0)", {2}, {1, 1}, 1},
       {"x.sum(1)[2:]", {2}, {1, 1}, 1},
       {"x / x.sum()", {2}, {2}, 0},
-      {"x.var()", {2}, {2}, 0},
+      {"x.var()", {2}, {1}, 0},
+      {"(x - x.mean()).square().sum()", {2}, {2}, 0},
       {"x.softmax(0)", {1}, {3}, 0},
   };
   for (const Row& row : rows) expect_kernels(row, PartitionStrategy::Whole);
@@ -54,8 +55,9 @@ TEST(Outline, FusesNodesThatShareRows) {
 TEST(Outline, DividesPhasesAmongKernels) {
   const std::vector<Row> rows = {
       {"x / x.sum()", {2}, {1, 1}, 1},
-      {"x.var()", {2}, {1, 1}, 1},
-      {"x.var(1)", {2}, {1, 1}, 1},
+      {"x.var()", {2}, {1}, 0},
+      {"(x - x.mean()).square().sum()", {2}, {1, 1}, 1},
+      {"(x - x.mean(1, keepdim=True)).square().sum(1)", {2}, {1, 1}, 1},
       {"x.softmax(0)", {1}, {1, 1, 1}, 2},
       {"x.softmax(1)", {2}, {1, 1, 1}, 2},
       // Values with one element per row, and elements that wait for no reduction, need no other kernel.
@@ -108,6 +110,7 @@ TEST(Outline, FusesColumnPartials) {
       {"(x.sum(0), x.sum(1))", {2}, {{0}, {}}},
       {"(x.softmax(1), x.sum(0), x.amax(0))", {2}, {{0, 0}, {}}},
       {"x.softmax(1).sum(0)", {2}, {{2}, {}}},
+      {"(x.sum(1), x.var(0))", {2}, {{0, 0}, {}}},
       {"(x.sum(2), x.sum((0, 1)))", {3}, {{0}, {}}},
       {"x.sum(1) * (x - x.amax(1, keepdim=True)).sum(0).sum()", {2}, {{1}, {}, {}, {}}},
       // A kernel with output blocks over all elements traverses rows to compute partial results of the columns.
@@ -132,7 +135,7 @@ TEST(Outline, FusesColumnPartials) {
       {"(x.sum(), x.sum(0))", {2}, {}},
       // Column results that are read per element, or reduced together with elements, need separate kernels.
       {"(x.sum(1), x - x.sum(0))", {2}, {{0}, {}, {}}},
-      {"(x.sum(1), x.var(0))", {2}, {{0}, {}, {}}},
+      {"(x.sum(1), (x - x.mean(0)).square().sum(0))", {2}, {{0}, {}, {}}},
   };
   for (const ColumnPartialsRow& row : rows) {
     const auto definition = frontend::define(row.text);
@@ -239,7 +242,10 @@ TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
        SplitReason::OtherReduction,
        "access 1 stores x.mean(1, keepdim=True) for a later kernel: " + reduced},
       {"x / x.sum()", {2}, SplitReason::PerPhase, "access 1 stores x.sum() for a later kernel: " + per_phase},
-      {"x.var()", {2}, SplitReason::PerPhase, "access 1 stores x.var() for a later kernel: " + per_phase},
+      {"(x - x.mean()).square().sum()",
+       {2},
+       SplitReason::PerPhase,
+       "access 1 stores x.mean() for a later kernel: " + per_phase},
       {"x - x.sum(1, keepdim=True) - x.sum(0)",
        {2},
        SplitReason::LaterReads,

@@ -259,6 +259,16 @@ def test_variances_that_are_small_beside_the_mean(device):
             assert ingot.op(text)(x).abs().max() <= 1e-9 * value, (text, value)
 
 
+def test_variances_of_rows_with_an_outlier(device):
+    """Variances are summed relative to the median of three elements of the row, so one outlier does no harm."""
+    for position in (0, 128, 384, 640, 767):
+        x = torch.randn(4, 768, device=device)
+        x[:, position] = 3e4
+        for text in ("x.var(1)", "x.t().std(0)", "torch.var_mean(x, 1)[1]", "F.layer_norm(x, (768,))"):
+            exact = ingot.op(text).reference(x.double())
+            torch.testing.assert_close(ingot.op(text)(x).double(), exact, rtol=2e-6, atol=1e-6, msg=f"{text}, {position}")
+
+
 def test_a_mean_is_rounded_once(device):
     for x in (torch.tensor([70000.0, 0]), torch.tensor([70000, 0]), torch.tensor([70000.0, 0]).double()):
         check(mismatches(["x.mean(dtype=torch.float16)", "x.mean(0, dtype=torch.bfloat16)"], {"x": x.to(device)}))

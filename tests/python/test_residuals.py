@@ -23,14 +23,14 @@ OPS = {
     "log_softmax": ("F.log_softmax(x, -1)", [(9, 301)], 2),
     "log_softmax of columns": ("F.log_softmax(x, 0)", [(301, 9)], 2),
     "logsumexp": ("x.logsumexp(1)", [(9, 301)], 2),
-    "layer_norm": ("F.layer_norm(x, (301,), w, b)", [(9, 301), (301,), (301,)], 3),
+    "layer_norm": ("F.layer_norm(x, (301,), w, b)", [(9, 301), (301,), (301,)], 2),
     "rms_norm": ("F.rms_norm(x, (301,), w)", [(9, 301), (301,)], 1),
-    "group_norm": ("F.group_norm(x, 2, w, b)", [(3, 8, 100), (8,), (8,)], 3),
+    "group_norm": ("F.group_norm(x, 2, w, b)", [(3, 8, 100), (8,), (8,)], 2),
     "cross_entropy": ("F.cross_entropy(x, t, ignore_index=5)", [(9, 301), 301], 3),
     "masked mean": ("(x * w).sum() / w.sum()", [(9, 301), (9, 301)], 2),
     "normalize": ("F.normalize(x, dim=1)", [(9, 301)], 1),
     "two reductions": ("(x - x.mean(1, keepdim=True)) / x.amax(0)", [(90, 301)], 2),
-    "std": ("x.std(1)", [(9, 301)], 3),
+    "std": ("x.std(1)", [(9, 301)], 2),
     "a product": ("x.mul(w)", [(9, 301), (301,)], 0),
     "a sum": ("x.sum(1)", [(9, 301)], 0),
 }
@@ -66,8 +66,6 @@ def test_gradients_with_and_without_residuals_are_equal(name, dtype, device):
     op, arguments = ingot.op(text), arguments_of(shapes, device, dtype)
     result, gradients, residuals = with_gradients(op, arguments)
     assert torch.equal(result, op(*arguments))
-    if name == "std" and device == "cpu" and dtype != torch.float64:
-        residual_count -= 1  # its sum in float64 needs no correction
     assert len(residuals) == residual_count
     expected_gradients = with_gradients(op, arguments, create_graph=True)[1]  # a gradient that will be differentiated itself saves nothing
     for gradient, expected, argument in zip(gradients, expected_gradients, arguments):
