@@ -21,8 +21,9 @@ bool is_transcendental(const ir::Graph& graph, ir::NodeId id) {
 }
 
 bool depends_on_vector_width(const ir::Graph& graph, ir::NodeId id) {
-  return is_transcendental(graph, id) &&
-         !is_spelled_reproducibly(graph[id].op, ir::compute_type(graph[graph[id].args[0]].dtype));
+  const ir::Op op = graph[id].op;
+  if (!is_transcendental(graph, id) || op == ir::Op::Rsqrt) return false;  // a quotient and a root are rounded exactly
+  return !is_spelled_reproducibly(op, ir::compute_type(graph[graph[id].args[0]].dtype));
 }
 
 bool has_order(const ir::Graph& graph, ir::NodeId reduction) {

@@ -1,7 +1,7 @@
 // def layer_norm(x, weight, bias):
 //     return F.layer_norm(x, (x.shape[-1],), weight, bias)
 //
-// prelude: fabsf sqrtf int64 argument smaller_of inf minimum Sum Whole Part over in_pieces combined
+// prelude: fabsf sqrtf int64 argument smaller_of inf minimum Sum Whole Part over in_pieces combined combine_rows
 
 // where: n1 = x.size(1), x_stride0 = x.size(1)
 // requires: x.size(0) == grad.size(0), x.size(1) == grad.size(1), weight.size(0) == x.size(1),
@@ -148,72 +148,121 @@ extern "C" void layer_norm_backward(const void* const* arguments, int64 begin, i
     }
 }
 
-// where: n1 = x.size(0), x_stride1 = x.size(1), grad_stride1 = x.size(1)
+// where: n0 = x.size(1), n1 = x.size(0), x_stride1 = x.size(1), grad_stride1 = x.size(1)
 // requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
 // requires: grad.dtype == f32, grad.dim() == 2, grad.is_contiguous()
-// requires: out1.dtype == f32, out1.dim() == 1, out1.size(0) == x.size(1), out1.is_contiguous()
-// requires: out2.dtype == f32, out2.dim() == 1, out2.size(0) == x.size(1), out2.is_contiguous()
-// requires: no_overlap(out1, x, grad, out2), no_overlap(out2, x, grad)
 // requires: 8192 < n1 <= 16384, x.size(0)*x.size(1) >= 1
-// launch: entry=layer_norm_backward_1, units=x_stride1, args=x, workspace0, workspace1, workspace2, grad,
-//   f32(float(x.size(1))), out1, out2, i64(n1), i64(x_stride1), i64(x_stride1)
+// scratch: found = empty(f32, n0 * ceil(n1 / 1024)), found_1 = empty(f32, n0 * ceil(n1 / 1024))
+// launch: entry=layer_norm_backward_1, units=ceil(n0 / 64) * ceil(n1 / 1024), args=x, workspace0, workspace1,
+//   workspace2, grad, f32(float(x.size(1))), found, found_1, i64(n0), i64(n1), i64(n0), i64(n0)
 extern "C" void layer_norm_backward_1(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict x = argument<const float*>(arguments[0]);            // at row + (first + k) * x_stride1
-    const float* __restrict workspace = argument<const float*>(arguments[1]);    // at first + k
-    const float* __restrict workspace_1 = argument<const float*>(arguments[2]);  // at first + k
-    const float* __restrict workspace_2 = argument<const float*>(arguments[3]);  // at first + k
-    const float* __restrict grad = argument<const float*>(arguments[4]);         // at row + (first + k) * grad_stride1
+    const float* __restrict x = argument<const float*>(arguments[0]);            // at row + k + i * x_stride1
+    const float* __restrict workspace = argument<const float*>(arguments[1]);    // at i
+    const float* __restrict workspace_1 = argument<const float*>(arguments[2]);  // at i
+    const float* __restrict workspace_2 = argument<const float*>(arguments[3]);  // at i
+    const float* __restrict grad = argument<const float*>(arguments[4]);         // at row + k + i * grad_stride1
     const float s1 = argument<float>(arguments[5]);                              // float(x.size(1))
-    float* __restrict out1 = argument<float*>(arguments[6]);                     // at row
-    float* __restrict out2 = argument<float*>(arguments[7]);                     // at row
-    const int64 n1 = argument<int64>(arguments[8]);                              // extent of i1
-    const int64 x_stride1 = argument<int64>(arguments[9]);
-    const int64 grad_stride1 = argument<int64>(arguments[10]);
+    float* found = argument<float*>(arguments[6]);                               // partial results of chunks
+    float* found_1 = argument<float*>(arguments[7]);                             // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[8]);                              // extent of i0
+    const int64 n1 = argument<int64>(arguments[9]);                              // extent of i1
+    const int64 x_stride1 = argument<int64>(arguments[10]);
+    const int64 grad_stride1 = argument<int64>(arguments[11]);
 
-    for (int64 row = begin; row < end; ++row) {
-        const auto x_row = x + row;
-        const auto grad_row = grad + row;
-        float sum_of[64];
-        for (int c = 0; c < 64; ++c) {
-            sum_of[c] = 0.0f;
-        }
-        float sum_1_of[64];
-        for (int c = 0; c < 64; ++c) {
-            sum_1_of[c] = 0.0f;
-        }
-        for (int64 chunk = 0; chunk < (n1 + 1023) / 1024; ++chunk) {
+    for (int64 unit = begin; unit < end; ++unit) {
+        const int64 units_of_chunk = (n0 + 63) / 64;
+        const int64 chunk = unit / units_of_chunk;
+        const int64 from_row = unit % units_of_chunk * 64;
+        const int64 to_row = smaller_of(from_row + 64, n0);
+        in_pieces<64>(from_row, to_row, [&](int64 row, auto rows) __attribute__((always_inline)) {
+            float sum_of[64][64];
+            for (int c = 0; c < 64; ++c) {
+                for (int64 k = 0; k < 64; ++k) {
+                    sum_of[c][k] = 0.0f;
+                }
+            }
+            float sum_1_of[64][64];
+            for (int c = 0; c < 64; ++c) {
+                for (int64 k = 0; k < 64; ++k) {
+                    sum_1_of[c][k] = 0.0f;
+                }
+            }
             const int64 from = chunk * 1024;
             const int64 to = smaller_of(from + 1024, n1);
-            float sum_of_chunk_of[64];
-            for (int c = 0; c < 64; ++c) {
-                sum_of_chunk_of[c] = 0.0f;
+            for (int64 i = from; i < to; ++i) {
+                const float workspace_k = workspace[i];
+                const float workspace_1_k = workspace_1[i];
+                const float v1 = minimum(workspace_1_k * (workspace_1_k / s1), workspace_k);
+                const float v2 = workspace_k - (workspace_k == inf ? workspace_1_k * 0.0f : v1);
+                const float v3 = 1.0f / sqrtf(v2 / s1 + 1e-05f);
+                const float v4 = workspace_2[i] / s1;
+                const int64 class_of_i = i % 64;
+#pragma omp simd
+                for (int64 k = 0; k < rows; ++k) {
+                    const float grad_k = grad[row + k + i * grad_stride1];
+                    const float v5 = grad_k * (x[row + k + i * x_stride1] - v4) * v3;
+                    sum_of[class_of_i][k] = sum_of[class_of_i][k] + v5;
+                    sum_1_of[class_of_i][k] = sum_1_of[class_of_i][k] + grad_k;
+                }
             }
-            float sum_1_of_chunk_of[64];
-            for (int c = 0; c < 64; ++c) {
-                sum_1_of_chunk_of[c] = 0.0f;
+            float sum[64];
+            combine_rows<Sum>(sum_of, sum);
+            float sum_1[64];
+            combine_rows<Sum>(sum_1_of, sum_1);
+#pragma omp simd
+            for (int64 k = 0; k < rows; ++k) {
+                found[chunk * n0 + (row + k)] = sum[k];
+                found_1[chunk * n0 + (row + k)] = sum_1[k];
             }
-            in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
-                over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
-                    const float workspace_k = valid ? workspace[first + k] : 0.0f;
-                    const float workspace_1_k = valid ? workspace_1[first + k] : 0.0f;
-                    const float v1 = minimum(workspace_1_k * (workspace_1_k / s1), workspace_k);
-                    const float v2 = workspace_k - (workspace_k == inf ? workspace_1_k * 0.0f : v1);
-                    const float grad_k = valid ? grad_row[(first + k) * grad_stride1] : 0.0f;
-                    const float x_k = valid ? x_row[(first + k) * x_stride1] : 0.0f;
-                    const float v3 = grad_k * (x_k - (valid ? workspace_2[first + k] : 0.0f) / s1);
-                    const float v4 = v3 * (1.0f / sqrtf(v2 / s1 + 1e-05f));
-                    sum_of_chunk_of[k] = valid ? sum_of_chunk_of[k] + v4 : sum_of_chunk_of[k];
-                    sum_1_of_chunk_of[k] = valid ? sum_1_of_chunk_of[k] + grad_k : sum_1_of_chunk_of[k];
-                });
-            });
-            const float sum_of_chunk = combined<Sum>(sum_of_chunk_of);
-            const float sum_1_of_chunk = combined<Sum>(sum_1_of_chunk_of);
-            sum_of[chunk % 64] = sum_of[chunk % 64] + sum_of_chunk;
-            sum_1_of[chunk % 64] = sum_1_of[chunk % 64] + sum_1_of_chunk;
-        }
-        const float sum = combined<Sum>(sum_of);
-        const float sum_1 = combined<Sum>(sum_1_of);
-        out1[row] = sum;
-        out2[row] = sum_1;
+        });
+    }
+}
+
+// where: n0 = x.size(1), n1 = x.size(0)
+// requires: out1.dtype == f32, out1.dim() == 1, out1.size(0) == x.size(1), out1.is_contiguous()
+// requires: out2.dtype == f32, out2.dim() == 1, out2.size(0) == x.size(1), out2.is_contiguous()
+// requires: no_overlap(out1, out2)
+// launch: entry=layer_norm_backward_1_rest, units=ceil(n0 / 64), args=out1, out2, found, found_1, i64(n0), i64(n1)
+extern "C" void layer_norm_backward_1_rest(const void* const* arguments, int64 begin, int64 end) {
+    float* __restrict out1 = argument<float*>(arguments[0]);  // at row + k
+    float* __restrict out2 = argument<float*>(arguments[1]);  // at row + k
+    float* found = argument<float*>(arguments[2]);            // partial results of chunks
+    float* found_1 = argument<float*>(arguments[3]);          // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[4]);           // extent of i0
+    const int64 n1 = argument<int64>(arguments[5]);           // extent of i1
+
+    for (int64 unit = begin; unit < end; ++unit) {
+        const int64 from_row = unit * 64;
+        const int64 to_row = smaller_of(from_row + 64, n0);
+        in_pieces<64>(from_row, to_row, [&](int64 row, auto rows) __attribute__((always_inline)) {
+            float sum_of[64][64];
+            for (int c = 0; c < 64; ++c) {
+                for (int64 k = 0; k < 64; ++k) {
+                    sum_of[c][k] = 0.0f;
+                }
+            }
+            float sum_1_of[64][64];
+            for (int c = 0; c < 64; ++c) {
+                for (int64 k = 0; k < 64; ++k) {
+                    sum_1_of[c][k] = 0.0f;
+                }
+            }
+            for (int64 chunk = 0; chunk < (n1 + 1023) / 1024; ++chunk) {
+#pragma omp simd
+                for (int64 k = 0; k < rows; ++k) {
+                    sum_of[chunk % 64][k] = sum_of[chunk % 64][k] + found[chunk * n0 + (row + k)];
+                    sum_1_of[chunk % 64][k] = sum_1_of[chunk % 64][k] + found_1[chunk * n0 + (row + k)];
+                }
+            }
+            float sum[64];
+            combine_rows<Sum>(sum_of, sum);
+            float sum_1[64];
+            combine_rows<Sum>(sum_1_of, sum_1);
+#pragma omp simd
+            for (int64 k = 0; k < rows; ++k) {
+                out1[row + k] = sum[k];
+                out2[row + k] = sum_1[k];
+            }
+        });
     }
 }
