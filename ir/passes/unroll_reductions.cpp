@@ -20,8 +20,9 @@ namespace {
 /// each element of the row; and again for each index along which it does not vary. For example, three coordinates of a
 /// force all read one distance.
 constexpr int64_t kMaxEvaluations = kSpecializedSize;
-/// How many nodes unrolling may add to a graph.
-constexpr size_t kMaxAddedNodes = 2'000;
+/// How many nodes unrolling may add to a graph, and a single reduction. In a chain of reductions, each of which reads
+/// the one before it, the first one adds a few nodes for each element, and the next one a multiple of these.
+constexpr int64_t kMaxAddedNodes = 2000, kMaxNodesOfReduction = 400;
 
 /// The rows of the kernel that computes a reader: those of a reduction, and the map of the reader's dims to its domain.
 struct KernelRows {
@@ -111,13 +112,22 @@ bool gathers(const Graph& graph, NodeId load) {
   return std::ranges::any_of(graph.access(load).indirect, [](const IndirectIndex& i) { return !i.terms.empty(); });
 }
 
+/// Whether the loads of the operand can check the indices that a load of the reduction checks.
+bool can_check_indices(const Graph& graph, NodeId load) {
+  if (graph.access(load).indirect.empty()) return true;
+  const NodeId operand = graph[*graph.reduction_read(load)].args[0];
+  return std::ranges::any_of(nodes_of(graph, {operand}),
+                             [&](NodeId id) { return graph[id].op == Op::Load || graph[id].op == Op::Gather; });
+}
+
 /// Whether unrolling avoids a workspace: some reader would be in another kernel. A value that is gathered is read any
-/// number of times, so it keeps its workspace. A value that another reduction of the same rows reads is in that one's
-/// kernel anyway.
+/// number of times, so it keeps its workspace. A value that another reduction of the same rows reads is computed in the
+/// kernel of that reduction.
 bool has_avoidable_workspace(const Graph& graph, std::span<const Read> reads) {
   return std::ranges::any_of(reads, [](const Read& read) { return !read.shares_kernel; }) &&
-         std::ranges::none_of(reads, [&](const Read& read) {
-           return gathers(graph, read.load) || (read.is_reduced && read.shares_kernel);
+         std::ranges::all_of(reads, [&](const Read& read) {
+           return !gathers(graph, read.load) && can_check_indices(graph, read.load) &&
+                  !(read.is_reduced && read.shares_kernel);
          });
 }
 
@@ -130,13 +140,13 @@ std::vector<HostId> reduced_sizes(const Reduction& reduction) {
 }
 
 /// The product of the sizes, if all are constant and the product is at most kMaxEvaluations. Sizes that are equal to
-/// one of `unknown` may be any number, and count as 1.
+/// `unknown` count as 1.
 std::optional<int64_t> small_product(const HostPool& host, std::span<const HostId> sizes,
-                                     std::span<const HostId> unknown = {}) {
+                                     std::optional<HostId> unknown = {}) {
   int64_t product = 1;
   for (const HostId size : sizes) {
     const HostId known = host.resolve(size);
-    if (std::ranges::any_of(unknown, [&](HostId other) { return host.same(other, size); })) continue;
+    if (unknown && host.same(*unknown, size)) continue;
     if (!host.is_constant(known) || host.value(known).as_int() < 1) return std::nullopt;
     if (host.value(known).as_int() > kMaxEvaluations / product) return std::nullopt;
     product *= host.value(known).as_int();
@@ -144,13 +154,12 @@ std::optional<int64_t> small_product(const HostPool& host, std::span<const HostI
   return product;
 }
 
-/// Which workspaces would be larger than each tensor from which their values are computed.
+/// Whether the workspace of a reduction would be larger than every tensor that its operand loads.
 class WorkspaceSizes {
  public:
   explicit WorkspaceSizes(const Graph& graph) : graph_(graph) {}
 
-  /// Whether each load of the operand is broadcast along some dim of the values. A value of another reduction whose
-  /// workspace is as large need not be loaded, either.
+  /// Whether each load of the operand is broadcast along some dim of the values, or reads another such workspace.
   bool is_largest(NodeId reduction) {
     const auto known = is_largest_.find(reduction);
     if (known != is_largest_.end()) return known->second;
@@ -193,38 +202,17 @@ bool computes_functions(const Graph& graph, NodeId reduction) {
 /// Whether all readers should compute the values themselves. No transcendental function may be computed for each
 /// element, because short loops over rows compute these faster. A workspace that is smaller than an operand costs
 /// little: it is avoided only if no value is read at several indices, or if the readers are reduced, so that they have
-/// no large result either. `unknown`: sizes that may still become small constants.
+/// no large result either. `unknown`: a size that may still become a small constant.
 bool should_unroll(const Graph& graph, WorkspaceSizes& workspaces, NodeId reduction, std::span<const Read> reads,
-                   std::span<const HostId> unknown = {}) {
+                   std::optional<HostId> unknown = {}) {
   if (!has_avoidable_workspace(graph, reads) || computes_functions(graph, reduction)) return false;
   const bool is_largest = workspaces.is_largest(reduction);
-  return std::ranges::all_of(reads, [&](const Read& read) {
-    if (!is_largest && !read.is_reduced && !read.repeats.empty()) return false;
-    std::vector<HostId> sizes = reduced_sizes(graph.reduction(reduction));
-    sizes.insert(sizes.end(), read.repeats.begin(), read.repeats.end());
-    return small_product(graph.host, sizes, unknown).has_value();
-  });
-}
-
-/// A bound on the nodes that unrolling a reduction adds.
-size_t added_nodes(const Graph& graph, NodeId reduction, std::span<const Read> reads) {
-  const auto length = small_product(graph.host, reduced_sizes(graph.reduction(reduction))).value_or(0);
-  return reads.size() * static_cast<size_t>(length) * (nodes_of(graph, {graph[reduction].args[0]}).size() + 1);
-}
-
-/// The reductions to unroll, ascending. Subtracts the nodes that this adds from `node_budget`.
-std::vector<NodeId> reductions_to_unroll(const Graph& graph, size_t& node_budget) {
-  std::vector<NodeId> chosen;
-  const Reads all_reads(graph);
-  WorkspaceSizes workspaces(graph);
-  for (const auto& [reduction, reads] : all_reads.by_reduction()) {
-    if (!should_unroll(graph, workspaces, reduction, reads)) continue;
-    const size_t added = added_nodes(graph, reduction, reads);
-    if (added > node_budget) continue;
-    node_budget -= added;
-    chosen.push_back(reduction);
-  }
-  return chosen;
+  const auto length = small_product(graph.host, reduced_sizes(graph.reduction(reduction)), unknown);
+  return length && std::ranges::all_of(reads, [&](const Read& read) {
+           if (!is_largest && !read.is_reduced && !read.repeats.empty()) return false;
+           const auto repeats = small_product(graph.host, read.repeats, unknown);
+           return repeats && *length * *repeats <= kMaxEvaluations;
+         });
 }
 
 /// Maps the index of a load of a reduction to the index of an element in the row that the load reads. `element`: the
@@ -261,12 +249,26 @@ NodeId unrolled(Graph& graph, const Node& load, const Access& access, const Redu
   return combine_elements(graph, {reduction.kind, access.source.index, graph[id].dtype}, elements, order);
 }
 
-Graph with_unrolled(const Graph& graph, const std::vector<NodeId>& reductions, const ReductionOrder& order) {
+Graph with_unrolled(const Graph& graph, NodeId reduction, const ReductionOrder& order) {
   return simplify(rewrite(graph, [&](Graph& out, NodeId old_id, Node node) {
-    const std::optional<NodeId> reduction = graph.reduction_read(old_id);
-    if (!reduction || !std::ranges::binary_search(reductions, *reduction)) return out.add(std::move(node));
+    if (graph.reduction_read(old_id) != reduction) return out.add(std::move(node));
     return unrolled(out, node, graph.access(old_id), order);
   }));
+}
+
+int64_t live_nodes(const Graph& graph) { return std::ranges::count(graph.live(), true); }
+
+/// The graph with one more reduction unrolled; nothing if there is none, or if the graph would have more nodes.
+std::optional<Graph> with_one_unrolled(const Graph& graph, const ReductionOrder& order, int64_t max_nodes) {
+  max_nodes = std::min(max_nodes, live_nodes(graph) + kMaxNodesOfReduction);
+  const Reads all_reads(graph);
+  WorkspaceSizes workspaces(graph);
+  for (const auto& [reduction, reads] : all_reads.by_reduction()) {
+    if (!should_unroll(graph, workspaces, reduction, reads)) continue;
+    Graph next = with_unrolled(graph, reduction, order);
+    if (live_nodes(next) <= max_nodes) return next;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -275,12 +277,9 @@ Graph with_unrolled(const Graph& graph, const std::vector<NodeId>& reductions, c
 // unrolled next: the maximum of a softmax, after the sum that reads it.
 Graph unroll_reductions(const Graph& graph, const ReductionOrder& order) {
   Graph out = graph;
-  size_t node_budget = kMaxAddedNodes;
-  while (true) {
-    const std::vector<NodeId> reductions = reductions_to_unroll(out, node_budget);
-    if (reductions.empty()) return out;
-    out = with_unrolled(out, reductions, order);
-  }
+  const int64_t max_nodes = live_nodes(graph) + kMaxAddedNodes;
+  while (std::optional<Graph> next = with_one_unrolled(out, order, max_nodes)) out = *std::move(next);
+  return out;
 }
 
 std::vector<ParamDim> sizes_to_unroll(const Graph& graph) {
@@ -292,10 +291,11 @@ std::vector<ParamDim> sizes_to_unroll(const Graph& graph) {
   for (const auto& [reduction, reads] : all_reads.by_reduction()) {
     std::vector<HostId> unknown = reduced_sizes(simple.reduction(reduction));
     std::erase_if(unknown, [&](HostId size) { return simple.host.is_constant(simple.host.resolve(size)); });
-    if (unknown.empty() || !should_unroll(simple, workspaces, reduction, reads, unknown)) continue;
-    for (const HostId size : unknown)
-      for (const HostId symbol : simple.host.symbols(size))
-        if (const HostNode& node = simple.host[symbol]; node.op == HostOp::Size) sizes.insert({node.a, node.b});
+    if (unknown.size() != 1 || !should_unroll(simple, workspaces, reduction, reads, unknown[0])) continue;
+    // The first dim usually is that of a batch: each batch size would have a program of its own, to save little.
+    if (simple.reduction(reduction).reduced[0] && !workspaces.is_largest(reduction)) continue;
+    const HostNode& node = simple.host[simple.host.resolve(unknown[0])];
+    if (node.op == HostOp::Size) sizes.insert({node.a, node.b});
   }
   return {sizes.begin(), sizes.end()};
 }

@@ -16,7 +16,7 @@ namespace ingot::ir {
 
 /// Returns the graph with short reductions unrolled, simplified. Unrolls a reduction if its length is constant and some
 /// reader would be in another kernel. The results have the bits that the target's kernels give them. Does not unroll
-/// if a value would be computed again too often, or if the graph would have too many more nodes.
+/// if a value would be computed again too often, if it is gathered, or if the graph would have too many more nodes.
 Graph unroll_reductions(const Graph& graph, const ReductionOrder& order);
 
 /// A size of a parameter.
@@ -25,7 +25,8 @@ struct ParamDim {
   auto operator<=>(const ParamDim&) const = default;
 };
 
-/// Returns the sizes that must be constant, and small, for `unroll_reductions` to unroll more reductions.
+/// Returns the sizes that must be constant, and small, for `unroll_reductions` to unroll more reductions: lengths of
+/// reductions over a single dim of unknown size.
 std::vector<ParamDim> sizes_to_unroll(const Graph& graph);
 
 }  // namespace ingot::ir

@@ -118,3 +118,28 @@ def test_other_rows_and_long_lengths_compile_nothing(device):
         call(300, length)
         spent = call(310, longer)
         assert (spent.lowerings, spent.compiles, spent.launches) == (0, 0, launches)
+
+
+def test_chains_do_not_multiply_nodes():
+    """Each level of a chain of unrolled reductions would repeat the nodes of the levels within it 16 times."""
+    op = ingot.op("x" + ".sum(-1).square()" * 4)
+    x = torch.randn(2, *[16] * 4)
+    assert len(op.emit("ir", x).splitlines()) < 500
+    torch.testing.assert_close(op(x), op.reference(x), rtol=1e-4, atol=1e-4)
+
+
+def test_an_index_is_checked_although_nothing_is_loaded():
+    op = ingot.op("def f(i): return torch.arange(3)[None].sum(1)[i[:2]]")
+    with pytest.raises(ingot.Error, match="out of range"):
+        op(torch.tensor([0, 5]))
+
+
+def test_sizes_that_cannot_be_unrolled_compile_once():
+    texts = ["def f(x, y): return (x[:, None] - y).square().sum((-1, -2)).amin(1)", "x.mean(0).square().sum()", "x.var(0).mean()"]
+    for text in texts:
+        op = ingot.op(text)
+        count = 2 if "y" in text else 1
+        for step in range(3):
+            before = ingot.counters()
+            op(*[torch.randn(6 + step, 12 + step, 13) for _ in range(count)])
+            assert step == 0 or ingot.counters().since(before).lowerings == 0, text
