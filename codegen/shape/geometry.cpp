@@ -92,6 +92,20 @@ std::vector<ir::SizesAndStrides> workspace_extents(const Outline& outline, std::
   return result;
 }
 
+namespace {
+
+/// Whether all elements that an access may reach are in its tensor. The index along a dim without elements is ignored.
+bool is_within(const AccessGeometry& access, const std::vector<int64_t>& extents, const ir::SizesAndStrides& tensor) {
+  int64_t lowest = access.offset, highest = access.offset, first = 0, last = 0;
+  for (size_t d = 0; d < extents.size(); ++d)
+    if (extents[d] > 0) (access.strides[d] < 0 ? lowest : highest) += access.strides[d] * (extents[d] - 1);
+  for (size_t d = 0; d < tensor.sizes.size(); ++d)
+    (tensor.strides[d] < 0 ? first : last) += (tensor.sizes[d] - 1) * tensor.strides[d];
+  return lowest >= first && highest <= last;
+}
+
+}  // namespace
+
 KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostValue> host, const Shapes& shapes) {
   const Integers integers{host};
   KernelGeometry result;
@@ -102,6 +116,11 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
     AccessGeometry& access = result.accesses.emplace_back(access_by_dim(integers, kernel, use, strides));
     access.is_empty =
         use.has_tensor() && use.kind != AccessUse::Kind::Store && std::ranges::count(shapes[use].sizes, 0) > 0;
+    // Only the sample of a row without elements, whose value does not matter, may be outside the tensor.
+    if (use.kind == AccessUse::Kind::Load && !access.is_empty && !is_within(access, result.extents, shapes[use])) {
+      access.offset = 0;
+      std::ranges::fill(access.strides, 0);
+    }
   }
   const auto store = std::ranges::find(kernel.accesses, AccessUse::Kind::Store, &AccessUse::kind);
   const size_t order =

@@ -50,7 +50,8 @@ Value call_reduced_dims(Builder& builder, const Builtin&, Args args) {
 }
 
 /// One element of each row, with the reduced dims of size 1: at index size * sixths / 6, rounded down, of each reduced
-/// dim. Checks no bounds, because a tensor without elements is never read.
+/// dim. Checks no bounds: the sample of a row without elements has no meaning, and kernels read it within the tensor
+/// (codegen/shape/geometry.cpp).
 Value call_row_sample(Builder& builder, const Builtin& self, Args args) {
   Tensor sample = require_tensor(builder, args[0], "`input`");
   const ir::HostId sixths = integer_argument(builder, args[2], fmt::format("{}: `sixths`", self.name));

@@ -421,6 +421,17 @@ def test_few_long_rows_have_the_bits_of_many(device, text, layout):
     torch.testing.assert_close(few.double(), op.reference(x[:2].double()), rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.parametrize("text", ["x[:, k:]", "x[:, :0]", "x.flip(1)[:, k:]", "x[i[k:]]", "x[:, k:].t()"])
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+def test_statistics_of_rows_without_elements_read_nothing_outside(device, text):
+    """The mean and the variance are relative to sampled elements of a row, which such a row does not have."""
+    x, i, k = torch.randn(4, 4, device=device), torch.tensor([1, 2, 3, 99], device=device), 4
+    dim = 0 if "i[" in text or ".t()" in text else 1
+    op = ingot.op(f"def f(x, i, k): return torch.var_mean({text}, {dim})")
+    for result, expected in zip(op(x, i, k), op.reference(x, i, k)):
+        torch.testing.assert_close(result, expected, equal_nan=True)
+
+
 ANY_SIZE = ["x.sum(1)", "x.softmax(1)", "x.softmax(-1).sum(0)", "x.var(1)", "(x - x.mean(0, keepdim=True)).square().sum((1, 2))",
             "x.logsumexp((0, 2))", "x.sum((0, 2)) * 2 + 1", "x.sum(0).softmax(0)", "(x.sum(1), x.sum(1).sum())", "x.norm(dim=(1, 2))",
             "F.normalize(x, dim=0)", "x.transpose(0, 2).prod(2)", "x.amax(1)"]  # fmt: skip
