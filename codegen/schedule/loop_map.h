@@ -63,7 +63,7 @@ bool are_across(const LoopMaps& maps);
 /// CUDA: rows of which adjacent threads have adjacent elements.
 struct RowsAlong {
   uint32_t accumulators = 1;   ///< of a row; a power of two, as the other numbers
-  uint32_t chunks = 1;         ///< of a row, each of which one block, or a cluster, has: those of adjacent accumulators
+  uint32_t chunks = 1;         ///< parts of a row's accumulators; one block, or one cluster, computes each
   uint32_t cluster = 1;        ///< the blocks that share a row, or a chunk of it
   uint32_t threads = 1;        ///< per row, or chunk, in each of these blocks
   uint32_t lanes = 1;          ///< adjacent elements that a thread computes together
@@ -73,7 +73,7 @@ struct RowsAlong {
 /// CUDA: rows of which adjacent threads have corresponding elements.
 struct RowsAcross {
   uint32_t accumulators = 1;  ///< of a row; a power of two, as the other numbers
-  uint32_t chunks = 1;        ///< of a row, each of which one block has: those of adjacent accumulators
+  uint32_t chunks = 1;        ///< parts of a row's accumulators; one block computes each
   uint32_t threads = 1;       ///< per row, or chunk, in a block
   uint32_t group = 1;         ///< adjacent accumulators that a thread has at a time
   uint32_t lanes = 1;         ///< adjacent rows that a thread computes together

@@ -117,7 +117,7 @@ std::string print(const AccessSchedule& access) {
 
 std::string print(const Schedule& schedule, const KernelOutline& outline) {
   std::vector<std::string> properties;
-  if (schedule.has_partial_vectors) properties.emplace_back("ragged");
+  if (schedule.has_partial_vectors) properties.emplace_back("partial vectors");
   if (schedule.simd != 0) properties.push_back(fmt::format("vectors of {}", schedule.simd));
   properties.push_back(fmt::format("{}-bit indices", schedule.index_bits));
   std::string text = fmt::format("{}: {}\n", outline.name, fmt::join(properties, ", "));

@@ -199,10 +199,6 @@ Schedule rows_across(const KernelFacts& facts, const KernelLayout& layout, bool 
   return schedule;
 }
 
-}  // namespace
-
-namespace {
-
 struct RowBytes {
   uint32_t per_element = 0, loads = 0;
 };

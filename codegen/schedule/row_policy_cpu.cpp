@@ -70,10 +70,6 @@ bool should_be_transposed(const KernelFacts& facts, const KernelLayout& layout, 
          });
 }
 
-}  // namespace
-
-namespace {
-
 // The accumulators should stay in the L1 cache, or near it (docs/performance.md: cpu-columns-per-vector).
 uint32_t lanes_across(const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kCacheBytes = 64 << 10;

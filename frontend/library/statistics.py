@@ -64,9 +64,12 @@ def _moments(input, dim, function):
     return mean, (mean - shift - mean_distance).detach(), squares
 
 
-def _excess(squares, total, mean):
-    """what the shift adds to a sum of squares: at most squares; 0 if only squares overflow, NaN beside an infinity"""
-    return where(squares == math.inf, total * 0, minimum(total * mean, squares))
+def _excess(squares, total, mean_distance):
+    """the part of the sum of squares that is due to the shift: at most `squares`
+
+    It is 0 if only the squares overflow, and NaN if a distance is infinite.
+    """
+    return where(squares == math.inf, total * 0, minimum(total * mean_distance, squares))
 
 
 def _variance_and_mean(input, dim, unbiased, keepdim, correction, function):
