@@ -43,6 +43,12 @@ std::vector<NodeId> nodes_of(const Graph& graph, const std::vector<NodeId>& root
   return nodes;
 }
 
+std::vector<NodeId> loads_of_reductions(const Graph& graph, NodeId root) {
+  std::vector<NodeId> loads = nodes_of(graph, {root});
+  std::erase_if(loads, [&](NodeId id) { return !graph.reduction_read(id); });
+  return loads;
+}
+
 std::optional<RowMap> row_map_of(const Graph& graph, NodeId load, size_t rank) {
   const HostPool& host = graph.host;
   const Access& access = graph.access(load);

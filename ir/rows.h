@@ -15,6 +15,9 @@ namespace ingot::ir {
 /// operands of these.
 std::vector<NodeId> nodes_of(const Graph& graph, const std::vector<NodeId>& roots);
 
+/// Returns the loads of reductions among these nodes, for a single root.
+std::vector<NodeId> loads_of_reductions(const Graph& graph, NodeId root);
+
 inline constexpr size_t kUnmapped = SIZE_MAX;
 
 /// Maps each dim of an index space to the dim of a reduction's domain that it runs along; kUnmapped if there is none.

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <iterator>
-#include <map>
 #include <optional>
 
 #include "ir/passes/canonical.h"
@@ -16,31 +14,19 @@
 namespace ingot::ir {
 namespace {
 
-/// The loads of reductions that a node depends on, and the nodes between these loads and the node.
-struct Cone {
-  std::vector<NodeId> nodes;  ///< all of these, ascending; the last one is the node itself
-  std::vector<NodeId> reads;  ///< the loads of reductions
-};
-
-Cone cone_of(const Graph& graph, NodeId root) {
-  Cone cone{nodes_of(graph, {root}), {}};
-  std::ranges::copy_if(cone.nodes, std::back_inserter(cone.reads),
-                       [&](NodeId id) { return graph.reduction_read(id).has_value(); });
-  return cone;
-}
-
 /// Moves nodes from one index space to another of rank `rank`. The map has the new position of each dim; kUnmapped
 /// drops the dim.
 class Mover {
  public:
   Mover(Graph& graph, RowMap map, size_t rank) : graph_(graph), map_(std::move(map)), rank_(rank) {}
 
-  NodeId move(const Cone& cone) {
-    for (const NodeId id : cone.nodes) {
-      moved_[id] = moved(id);
-      graph_.copy_names_and_locations(graph_, id, moved_[id]);
-    }
-    return moved_.at(cone.nodes.back());
+  NodeId move(NodeId root) {
+    return rebuild(graph_, {root}, [&](NodeId id, Node node) {
+      if (!has_access(node.op)) return graph_.add(std::move(node));
+      Access access = graph_.access(id);
+      access.dims = dims(access.dims);
+      return graph_.read(node.dtype, std::move(access), std::move(node.args));
+    })[0];
   }
 
   /// The domain in the other index space.
@@ -64,26 +50,14 @@ class Mover {
   }
 
  private:
-  NodeId moved(NodeId id) {
-    Node node = graph_[id];
-    const std::optional<NodeId> reduction = graph_.reduction_read(id);
-    for (NodeId& arg : node.args)
-      if (arg != reduction) arg = moved_.at(arg);
-    if (!has_access(node.op)) return graph_.add(std::move(node));
-    Access access = graph_.access(id);
-    access.dims = dims(access.dims);
-    return graph_.read(node.dtype, std::move(access), std::move(node.args));
-  }
-
   Graph& graph_;
   RowMap map_;
   size_t rank_;
-  std::map<NodeId, NodeId> moved_;
 };
 
-void move(Graph& graph, OutputBlock& block, const Cone& cone, RowMap map, const Reduction& to) {
+void move(Graph& graph, OutputBlock& block, RowMap map, const Reduction& to) {
   Mover mover(graph, std::move(map), to.domain.size());
-  block.node = mover.move(cone);
+  block.node = mover.move(block.node);
   block.domain = mover.domain(block.domain);
   block.store.dims = mover.dims(block.store.dims);
 }
@@ -109,14 +83,14 @@ std::optional<RowMap> map_except_unit_dims(const HostPool& host, const std::vect
 
 /// Moves a block that reads no reduction to the domain of a reduction, if the two domains differ only by dims of size
 /// 1. Returns whether it moved the block.
-bool align_without_reads(Graph& graph, OutputBlock& block, const Cone& cone) {
+bool align_without_reads(Graph& graph, OutputBlock& block) {
   for (uint32_t i = 0; i < graph.count(); ++i) {
     if (graph[{i}].op != Op::Reduce) continue;
     const Reduction reduction = graph.reduction({i});
     std::optional<RowMap> map = map_except_unit_dims(graph.host, block.domain, reduction.domain);
     if (!map) continue;
     if (is_aligned(*map, reduction.domain.size())) return false;
-    move(graph, block, cone, *std::move(map), reduction);
+    move(graph, block, *std::move(map), reduction);
     return true;
   }
   return false;
@@ -124,13 +98,13 @@ bool align_without_reads(Graph& graph, OutputBlock& block, const Cone& cone) {
 
 /// Moves a block to the domain of a reduction that it reads row by row. Returns whether it moved the block.
 bool align(Graph& graph, OutputBlock& block) {
-  const Cone cone = cone_of(graph, block.node);
-  if (cone.reads.empty()) return align_without_reads(graph, block, cone);
-  std::optional<Alignment> alignment = alignment_of(graph, block.domain, cone.reads);
+  const std::vector<NodeId> loads = loads_of_reductions(graph, block.node);
+  if (loads.empty()) return align_without_reads(graph, block);
+  std::optional<Alignment> alignment = alignment_of(graph, block.domain, loads);
   if (!alignment) return false;
   const Reduction target = graph.reduction(alignment->reduction);
   if (is_aligned(alignment->map, target.domain.size())) return false;
-  move(graph, block, cone, std::move(alignment->map), target);
+  move(graph, block, std::move(alignment->map), target);
   return true;
 }
 

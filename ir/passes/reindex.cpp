@@ -1,9 +1,9 @@
 #include "ir/passes/reindex.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
+#include "ir/passes/rewrite.h"
 #include "ir/rows.h"
 
 namespace ingot::ir {
@@ -13,23 +13,7 @@ class Reindexer {
  public:
   Reindexer(Graph& graph, const AffineMap& map) : graph_(graph), host_(graph.host), map_(map) {}
 
-  std::vector<NodeId> run(const std::vector<NodeId>& roots) {
-    for (const NodeId id : nodes_of(graph_, roots)) {
-      const NodeId moved_id = moved(id);
-      moved_[id] = moved_id;
-      if (moved_id != id) graph_.copy_names_and_locations(graph_, id, moved_id);
-    }
-    std::vector<NodeId> moved_roots;
-    for (const NodeId root : roots) moved_roots.push_back(moved_.at(root));
-    return moved_roots;
-  }
-
- private:
-  NodeId moved(NodeId id) {
-    Node node = graph_[id];
-    const std::optional<NodeId> reduction = graph_.reduction_read(id);
-    for (NodeId& arg : node.args)
-      if (arg != reduction) arg = moved_.at(arg);
+  NodeId moved(NodeId id, Node node) {
     if (!has_access(node.op)) return graph_.add(std::move(node));
     Access access = composed(graph_.access(id));
     if (node.op == Op::Index) return position(std::move(access));
@@ -38,6 +22,7 @@ class Reindexer {
     return graph_.read(node.dtype, std::move(access), std::move(node.args));
   }
 
+ private:
   /// The position that an access to the implicit iota computes: an Index has no offset.
   NodeId position(Access access) {
     const NodeId offset = graph_.scalar(DType::I64, access.offsets[0]);
@@ -96,13 +81,13 @@ class Reindexer {
   Graph& graph_;
   HostPool& host_;
   const AffineMap& map_;
-  std::unordered_map<NodeId, NodeId> moved_;
 };
 
 }  // namespace
 
 std::vector<NodeId> reindex(Graph& graph, const std::vector<NodeId>& roots, const AffineMap& map) {
-  return Reindexer(graph, map).run(roots);
+  Reindexer reindexer(graph, map);
+  return rebuild(graph, roots, [&](NodeId id, Node node) { return reindexer.moved(id, std::move(node)); });
 }
 
 }  // namespace ingot::ir

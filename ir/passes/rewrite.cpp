@@ -1,6 +1,10 @@
 #include "ir/passes/rewrite.h"
 
+#include <optional>
+#include <unordered_map>
 #include <utility>
+
+#include "ir/rows.h"
 
 namespace ingot::ir {
 namespace {
@@ -92,6 +96,22 @@ Graph rewrite(const Graph& graph, const NodeRule& rule) {
     for (OutputBlock& block : result.blocks) block.node = new_ids[block.node.index];
   }
   return out;
+}
+
+std::vector<NodeId> rebuild(Graph& graph, const std::vector<NodeId>& roots,
+                            const std::function<NodeId(NodeId old_id, Node node)>& rule) {
+  std::unordered_map<NodeId, NodeId> rebuilt;
+  for (const NodeId id : nodes_of(graph, roots)) {
+    Node node = graph[id];
+    const std::optional<NodeId> reduction = graph.reduction_read(id);
+    for (NodeId& arg : node.args)
+      if (arg != reduction) arg = rebuilt.at(arg);
+    const NodeId new_id = rebuilt[id] = rule(id, std::move(node));
+    if (new_id != id) graph.copy_names_and_locations(graph, id, new_id);
+  }
+  std::vector<NodeId> new_roots;
+  for (const NodeId root : roots) new_roots.push_back(rebuilt.at(root));
+  return new_roots;
 }
 
 Graph compact(const Graph& graph) {

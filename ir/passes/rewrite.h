@@ -17,6 +17,12 @@ using NodeRule = std::function<NodeId(Graph& out, NodeId old_id, Node node)>;
 /// conditions, host expressions, names and locations.
 Graph rewrite(const Graph& graph, const NodeRule& rule);
 
+/// Adds to the graph, in topological order, the node that `rule` makes of each node that the roots need, and returns
+/// the new roots. The args of the node that `rule` gets are new already, except the reduction that a load reads. Copies
+/// names and locations.
+std::vector<NodeId> rebuild(Graph& graph, const std::vector<NodeId>& roots,
+                            const std::function<NodeId(NodeId old_id, Node node)>& rule);
+
 /// Returns the graph without unused nodes, layout steps and host expressions. Replaces a size by another size that is
 /// known to be equal, except in the conditions that make the two equal.
 Graph compact(const Graph& graph);

@@ -68,21 +68,15 @@ class Reads {
     const std::vector<HostId>& domain = graph_.reduction(reduction).domain;
     KernelRows rows{reduction, RowMap(domain.size())};
     std::iota(rows.map.begin(), rows.map.end(), size_t{0});
-    for (const NodeId load : loads_of_reductions(graph_[reduction].args[0])) add({load, true}, domain, rows);
+    for (const NodeId load : loads_of_reductions(graph_, graph_[reduction].args[0])) add({load, true}, domain, rows);
   }
 
   void add_block(const OutputBlock& block) {
-    const std::vector<NodeId> loads = loads_of_reductions(block.node);
+    const std::vector<NodeId> loads = loads_of_reductions(graph_, block.node);
     std::optional<KernelRows> rows;
     if (std::optional<Alignment> alignment = alignment_of(graph_, block.domain, loads))
       rows = {alignment->reduction, std::move(alignment->map)};
     for (const NodeId load : loads) add({load, false}, block.domain, rows);
-  }
-
-  std::vector<NodeId> loads_of_reductions(NodeId root) const {
-    std::vector<NodeId> loads = nodes_of(graph_, {root});
-    std::erase_if(loads, [&](NodeId id) { return !graph_.reduction_read(id); });
-    return loads;
   }
 
   void add(Read read, const std::vector<HostId>& domain, const std::optional<KernelRows>& rows) {
