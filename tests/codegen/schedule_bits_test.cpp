@@ -81,6 +81,13 @@ const std::vector<ForcedOp>& table() {
       {"columns_alone", "(x * x - 1, (x * x).sum(0), x.amax(0))", {"f32 140x264"}, kFused},
       {"masked_gather", kMaskedGather, {"f32 10", "i64 5x400", "f32 5x400"}},
       {"misaligned", kSoftmax, {"f32 4x516 @ 4"}},
+      // The tensors end and begin at guard pages, and a row of these slices has no element to sample.
+      {"no_elements",
+       "def op(x, y): return torch.var_mean(x[:, 4:], 1)[1], torch.var_mean(y[:, 4:], 1)[1]",
+       {"f32 3x4", "f32 3x4"}},
+      {"no_elements_reversed",
+       "def op(x, y): return torch.var_mean(x.flip(1)[:, 4:], 1)[1], torch.var_mean(y.flip(1)[:, 4:], 1)[1]",
+       {"f32 3x4", "f32 3x4"}},
   };
   return rows;
 }
