@@ -28,7 +28,7 @@ std::string comment_line(std::string_view kind, const std::vector<std::string>& 
   return text + line + "\n";
 }
 
-/// What the target's kernels distinguish of a layout, and its length_bits.
+/// The layout without the properties that the target's kernels do not distinguish, but with its length_bits.
 KernelLayout described_layout(const Target& target, const KernelLayout& layout) {
   KernelLayout described = relevant_to(target, layout);
   described.length_bits = layout.length_bits;

@@ -5,7 +5,7 @@
 #include "codegen/schedule/facts.h"
 #include "codegen/schedule/schedule.h"
 
-// What tests need to force schedules.
+// For tests that force schedules.
 
 namespace ingot::codegen {
 

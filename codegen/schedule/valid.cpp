@@ -25,8 +25,8 @@ constexpr uint32_t kMostCpuLanes = 64;
 /// A rule that is broken; empty if none is.
 using BrokenRule = std::string_view;
 
-/// What the rules depend on.
-struct Forced {
+/// A schedule to check, and the kernel that it is for.
+struct Candidate {
   const Schedule& schedule;
   const KernelFacts& facts;
   const KernelLayout& layout;
@@ -47,8 +47,8 @@ struct Forced {
 
 // CUDA: the loop maps
 
-BrokenRule broken_bits_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+BrokenRule broken_bits_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   const uint32_t accumulators =
       target.cuda() ? cuda_accumulators(layout.length_bits, facts.loads) : cpu_accumulators(layout.length_bits);
   if (facts.result_bytes > 0 && schedule.reduced().accumulators() != accumulators)
@@ -76,13 +76,13 @@ bool uses_rows_along(const Schedule& schedule) {
          residency.prefetches || schedule.speculative_phase > 0 || schedule.column_chunks() > 0;
 }
 
-BrokenRule broken_across_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+BrokenRule broken_across_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   const uint64_t shared = uint64_t{schedule.threads()} * schedule.lanes() * facts.result_bytes;
   if (uses_rows_along(schedule) || schedule.residency.has_blocked_accumulators)
     return "rows that are adjacent in a vector are loaded again in each phase";
   if (layout.rank == layout.reduced_axes) return "adjacent rows differ along an axis that is not reduced";
-  if (forced.kept(Scope::Block) != kWarp) return "each warp has one thread for each of 32 adjacent vectors of rows";
+  if (candidate.kept(Scope::Block) != kWarp) return "each warp has one thread for each of 32 adjacent vectors of rows";
   if (schedule.lanes() > layout.row_axis_multiple && schedule.lanes() > 1)
     return "the number of adjacent rows is a multiple of the vector's width";
   if (shared > kStaticSharedBytes) return "the results of a block's threads fit into shared memory";
@@ -90,8 +90,8 @@ BrokenRule broken_across_rule(const Forced& forced) {
   return {};
 }
 
-BrokenRule broken_along_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+BrokenRule broken_along_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   const Residency& residency = schedule.residency;
   const uint64_t step = elements_of_step(schedule);
   const Lengths lengths = lengths_of(layout);
@@ -101,38 +101,38 @@ BrokenRule broken_along_rule(const Forced& forced) {
     return "in a step without guard, every row of the layout has elements for all threads";
   if (schedule.lanes() > 1 && !schedule.has_partial_vectors && layout.inner_multiple < schedule.lanes())
     return "unless vectors are partial, a row consists of whole vectors";
-  if (forced.reduced(Scope::Cluster) > 1 && !forced.block_has_one_row())
+  if (candidate.reduced(Scope::Cluster) > 1 && !candidate.block_has_one_row())
     return "the blocks of a cluster have one row together";
   if (residency.prefetches && schedule.column_chunks() == 0)
     return "only a kernel with fused column partials prefetches rows";
   return {};
 }
 
-BrokenRule broken_phase_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+BrokenRule broken_phase_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   if (schedule.is_split() && (facts.phases > 1 || uses_rows_along(schedule) ||
-                              schedule.residency.has_blocked_accumulators || forced.reduced(Scope::Cluster) > 1))
+                              schedule.residency.has_blocked_accumulators || candidate.reduced(Scope::Cluster) > 1))
     return "a split row has one phase, which loads its elements once";
   if (schedule.is_split() != !schedule.finalize_maps.empty()) return "a second launch combines the chunks of a row";
-  if (forced.reduced(Scope::Cluster) > cuda_cluster_blocks(static_cast<uint32_t>(target.architecture)))
+  if (candidate.reduced(Scope::Cluster) > cuda_cluster_blocks(static_cast<uint32_t>(target.architecture)))
     return "the target has clusters of so many blocks";
   if (schedule.speculative_phase != 0 && schedule.speculative_phase != facts.speculative_phase)
     return "the sums of the speculative phase can be computed one phase early";
   return {};
 }
 
-BrokenRule broken_residency_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+BrokenRule broken_residency_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   const Residency& residency = schedule.residency;
   if (residency.shared_steps > 0 && residency.shared_steps >= residency.steps)
     return "the first step of a row is cached in registers, even if later ones are in shared memory";
-  if (residency.shared_steps > 0 && (!forced.block_has_one_row() || residency.batch > 0 ||
+  if (residency.shared_steps > 0 && (!candidate.block_has_one_row() || residency.batch > 0 ||
                                      schedule.column_chunks() > 0 || residency.has_blocked_accumulators))
     return "shared memory holds the steps of one row";
   if (!residency.has_blocked_accumulators) return {};
-  if (schedule.lanes() == 1 || forced.reduced(Scope::Serial) == 1 || residency.steps == 0)
+  if (schedule.lanes() == 1 || candidate.reduced(Scope::Serial) == 1 || residency.steps == 0)
     return "blocked accumulators are vectors, of several runs, whose elements are loaded in steps";
-  if (!forced.block_has_one_row() || forced.reduced(Scope::Cluster) > 1 || residency.batch > 0 ||
+  if (!candidate.block_has_one_row() || candidate.reduced(Scope::Cluster) > 1 || residency.batch > 0 ||
       schedule.column_chunks() > 0)
     return "a block with blocked accumulators has one row";
   if (schedule.speculative_phase > 0 && schedule.speculative_phase + 1 != facts.phases)
@@ -143,12 +143,12 @@ BrokenRule broken_residency_rule(const Forced& forced) {
   return {};
 }
 
-BrokenRule broken_batch_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+BrokenRule broken_batch_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   const Residency& residency = schedule.residency;
   if (residency.batch == 0) return {};
-  if (residency.batch * forced.reduced(Scope::Block) != kWarp) return "a batch has the rows of one warp";
-  if (schedule.lanes() > 1 || residency.steps == 0 || forced.reduced(Scope::Cluster) > 1 ||
+  if (residency.batch * candidate.reduced(Scope::Block) != kWarp) return "a batch has the rows of one warp";
+  if (schedule.lanes() > 1 || residency.steps == 0 || candidate.reduced(Scope::Cluster) > 1 ||
       schedule.column_chunks() > 0)
     return "the rows of a batch are register-cached, element by element";
   if (layout.has_empty_rows || layout.rank == layout.reduced_axes) return "the rows of a batch have elements";
@@ -158,13 +158,13 @@ BrokenRule broken_batch_rule(const Forced& forced) {
   return {};
 }
 
-BrokenRule broken_columns_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
-  const uint32_t rows_of_block = forced.kept(Scope::Block), threads = forced.reduced(Scope::Block);
+BrokenRule broken_columns_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
+  const uint32_t rows_of_block = candidate.kept(Scope::Block), threads = candidate.reduced(Scope::Block);
   if (facts.column_partial_bytes == 0)
     return schedule.column_chunks() == 0 ? BrokenRule{} : "the kernel computes no fused column partials";
   if (schedule.column_chunks() != layout.column_chunks) return "the layout has the number of chunks of a column";
-  if (schedule.residency.steps == 0 || schedule.is_split() || forced.reduced(Scope::Cluster) > 1 ||
+  if (schedule.residency.steps == 0 || schedule.is_split() || candidate.reduced(Scope::Cluster) > 1 ||
       schedule.speculative_phase > 0)
     return "with fused column partials, a thread has its columns in all rows of a chunk";
   if (facts.result_bytes > 0 && (threads < kWarp || (threads > kWarp && rows_of_block > 1)))
@@ -172,26 +172,26 @@ BrokenRule broken_columns_rule(const Forced& forced) {
   return {};
 }
 
-BrokenRule broken_cuda_mapping_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+BrokenRule broken_cuda_mapping_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   if (const BrokenRule broken = broken_number_rule(schedule, layout); !broken.empty()) return broken;
   if (facts.finalizes_partials)
     return schedule.is_across() && schedule.reduced().accumulators() == layout.column_chunks
                ? BrokenRule{}
                : "column partials are combined across columns, as many as the layout has chunks";
-  if (const BrokenRule broken = broken_bits_rule(forced); !broken.empty()) return broken;
-  if (const BrokenRule broken = broken_phase_rule(forced); !broken.empty()) return broken;
-  if (schedule.is_across() && facts.column_partial_bytes == 0) return broken_across_rule(forced);
+  if (const BrokenRule broken = broken_bits_rule(candidate); !broken.empty()) return broken;
+  if (const BrokenRule broken = broken_phase_rule(candidate); !broken.empty()) return broken;
+  if (schedule.is_across() && facts.column_partial_bytes == 0) return broken_across_rule(candidate);
   for (const auto rule : {broken_along_rule, broken_residency_rule, broken_batch_rule, broken_columns_rule})
-    if (const BrokenRule broken = rule(forced); !broken.empty()) return broken;
+    if (const BrokenRule broken = rule(candidate); !broken.empty()) return broken;
   return {};
 }
 
 // CUDA: accesses
 
 /// Whether the unaligned vectors of a row can be shifted out of the aligned vectors around them.
-bool can_be_shifted(const AccessFacts& access, const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+bool can_be_shifted(const AccessFacts& access, const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   const uint32_t bytes = schedule.lanes() * access.bytes;
   return !schedule.is_across() && schedule.column_chunks() == 0 && layout.reduced_axes == 1 &&
          !facts.never_reads_past_end && access.varies_in_row && access.kind == Kind::Load && !access.is_masked &&
@@ -199,8 +199,8 @@ bool can_be_shifted(const AccessFacts& access, const Forced& forced) {
 }
 
 /// Whether an access can be made in this way.
-bool can_be_made(How how, const AccessFacts& access, const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+bool can_be_made(How how, const AccessFacts& access, const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   const bool is_across = schedule.is_across();
   switch (how) {
     case How::Fixed:
@@ -212,7 +212,7 @@ bool can_be_made(How how, const AccessFacts& access, const Forced& forced) {
              (is_across ? is_vector_across_rows(access, layout, schedule.lanes())
                         : access.varies_in_row && is_vector_in_row(access, facts, schedule.lanes()));
     case How::Shifted:
-      return schedule.lanes() > 1 && can_be_shifted(access, forced);
+      return schedule.lanes() > 1 && can_be_shifted(access, candidate);
     case How::Grouped:
       return !is_across && (schedule.lanes() == 1 || access.inner == StrideClass::Zero) && access.is_grouped &&
              is_element_wise(access);
@@ -229,9 +229,9 @@ bool suits_partial_vectors(const AccessSchedule& access, const AccessFacts& fact
   return !facts.varies_in_row || facts.kind == Kind::Index || access.how == How::Shifted;
 }
 
-BrokenRule broken_cuda_access_rule(const AccessSchedule& how, const AccessFacts& access, const Forced& forced) {
-  const Schedule& schedule = forced.schedule;
-  if (!can_be_made(how.how, access, forced)) return "its layout allows the access to be made this way";
+BrokenRule broken_cuda_access_rule(const AccessSchedule& how, const AccessFacts& access, const Candidate& candidate) {
+  const Schedule& schedule = candidate.schedule;
+  if (!can_be_made(how.how, access, candidate)) return "its layout allows the access to be made this way";
   if (schedule.has_partial_vectors && !suits_partial_vectors(how, access))
     return "a partial vector accesses nothing past the end of its row";
   if (schedule.residency.batch > 0 && access.kind == Kind::Store && access.varies_in_row && how.how != How::Batched)
@@ -247,26 +247,27 @@ bool may_be_cached(const AccessSchedule& how, const AccessFacts& access) {
 }
 
 /// The number of arrays that cache loads.
-uint32_t cached_arrays(const Forced& forced) {
+uint32_t cached_arrays(const Candidate& candidate) {
   uint32_t arrays = 0;
-  for (size_t a = 0; a < forced.facts.accesses.size(); ++a) {
-    const AccessFacts& access = forced.facts.accesses[a];
-    const AccessSchedule& how = forced.schedule.accesses[a];
+  for (size_t a = 0; a < candidate.facts.accesses.size(); ++a) {
+    const AccessFacts& access = candidate.facts.accesses[a];
+    const AccessSchedule& how = candidate.schedule.accesses[a];
     arrays += may_be_cached(how, access) && (access.phase == 0 || how.is_loaded_ahead);
   }
   return arrays;
 }
 
-BrokenRule broken_memory_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+BrokenRule broken_memory_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   const Residency& residency = schedule.residency;
-  const uint64_t shared_elements = uint64_t{residency.shared_steps} * forced.reduced(Scope::Block) * schedule.lanes();
-  const uint64_t batched = forced.bytes_of([](const auto& how, const auto&) { return how.how == How::Batched; });
+  const uint64_t shared_elements =
+      uint64_t{residency.shared_steps} * candidate.reduced(Scope::Block) * schedule.lanes();
+  const uint64_t batched = candidate.bytes_of([](const auto& how, const auto&) { return how.how == How::Batched; });
   const bool has_cached_vectors = residency.steps > 0 && !residency.has_blocked_accumulators;
-  if (residency.shared_steps > 0 && cached_arrays(forced) > 1)
+  if (residency.shared_steps > 0 && cached_arrays(candidate) > 1)
     return "two arrays of a kernel would share their place in shared memory";
   if (residency.shared_steps > 0 &&
-      shared_elements * forced.bytes_of(may_be_cached) + kExchangeBytes > facts.shared_bytes)
+      shared_elements * candidate.bytes_of(may_be_cached) + kExchangeBytes > facts.shared_bytes)
     return "the steps in shared memory fit there";
   if (residency.batch > 0 && uint64_t{schedule.threads()} * residency.steps * batched > kStaticSharedBytes)
     return "the batches of a block fit into shared memory";
@@ -278,11 +279,11 @@ BrokenRule broken_memory_rule(const Forced& forced) {
 
 // The CPU
 
-BrokenRule broken_cpu_mapping_rule(const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
-  const uint32_t lanes = forced.kept(Scope::Vector);
+BrokenRule broken_cpu_mapping_rule(const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
+  const uint32_t lanes = candidate.kept(Scope::Vector);
   if (uses_rows_along(schedule) || schedule.threads() > 1) return "threads, clusters, batches and steps are for CUDA";
-  if (const BrokenRule broken = broken_bits_rule(forced); !broken.empty()) return broken;
+  if (const BrokenRule broken = broken_bits_rule(candidate); !broken.empty()) return broken;
   if (schedule.is_split() && facts.phases > 1) return "a split row has one phase";
   if (!std::has_single_bit(lanes) || lanes > kMostCpuLanes)
     return "a unit has a power of two of adjacent rows, at most 64";
@@ -297,8 +298,8 @@ BrokenRule broken_cpu_mapping_rule(const Forced& forced) {
   return {};
 }
 
-BrokenRule broken_cpu_access_rule(const AccessSchedule& how, const AccessFacts& access, const Forced& forced) {
-  const auto& [schedule, facts, layout, target] = forced;
+BrokenRule broken_cpu_access_rule(const AccessSchedule& how, const AccessFacts& access, const Candidate& candidate) {
+  const auto& [schedule, facts, layout, target] = candidate;
   const bool can_be_transposed = schedule.is_across() && layout.reduced_axes == 1 && !facts.results_alias &&
                                  !facts.has_regions && access.varies_in_row && is_element_wise(access) &&
                                  access.inner == StrideClass::One;
@@ -308,9 +309,9 @@ BrokenRule broken_cpu_access_rule(const AccessSchedule& how, const AccessFacts& 
   return "its layout allows the access to be made this way";
 }
 
-BrokenRule broken_stack_rule(const Forced& forced) {
-  const uint64_t staged = forced.bytes_of([](const auto& how, const auto&) { return how.how == How::Staged; });
-  if ((staged * forced.kept(Scope::Vector) << forced.layout.length_bits) > kStackBytes / 2)
+BrokenRule broken_stack_rule(const Candidate& candidate) {
+  const uint64_t staged = candidate.bytes_of([](const auto& how, const auto&) { return how.how == How::Staged; });
+  if ((staged * candidate.kept(Scope::Vector) << candidate.layout.length_bits) > kStackBytes / 2)
     return "transposed rows fit on the stack";
   return {};
 }
@@ -347,22 +348,22 @@ std::optional<std::string> text_of(BrokenRule rule) {
 
 std::optional<std::string> broken_mapping_rule(const Schedule& schedule, const KernelFacts& facts,
                                                const KernelLayout& layout, const Target& target) {
-  const Forced forced{schedule, facts, layout, target};
-  return text_of(target.cuda() ? broken_cuda_mapping_rule(forced) : broken_cpu_mapping_rule(forced));
+  const Candidate candidate{schedule, facts, layout, target};
+  return text_of(target.cuda() ? broken_cuda_mapping_rule(candidate) : broken_cpu_mapping_rule(candidate));
 }
 
 std::optional<std::string> broken_rule(const Schedule& schedule, const KernelFacts& facts, const KernelLayout& layout,
                                        const Target& target) {
-  const Forced forced{schedule, facts, layout, target};
+  const Candidate candidate{schedule, facts, layout, target};
   if (schedule.accesses.size() != facts.accesses.size()) return "each access has a schedule";
   if (auto broken = broken_mapping_rule(schedule, facts, layout, target)) return broken;
   const auto access_rule = target.cuda() ? broken_cuda_access_rule : broken_cpu_access_rule;
   for (size_t a = 0; a < facts.accesses.size(); ++a)
-    if (const BrokenRule broken = access_rule(schedule.accesses[a], facts.accesses[a], forced); !broken.empty())
+    if (const BrokenRule broken = access_rule(schedule.accesses[a], facts.accesses[a], candidate); !broken.empty())
       return fmt::format("access {}: {}", a, broken);
   if (!schedule.residency.cached.empty() && facts.has_regions)
     return "a value that some elements do not need is not cached";
-  return text_of(target.cuda() ? broken_memory_rule(forced) : broken_stack_rule(forced));
+  return text_of(target.cuda() ? broken_memory_rule(candidate) : broken_stack_rule(candidate));
 }
 
 std::optional<std::string> broken_rule(const Schedule& schedule, const ir::Graph& graph, const KernelOutline& outline,
