@@ -129,7 +129,7 @@ KernelFormulas Formulas::kernel(uint32_t k) {
   const std::vector<ir::HostId> positions = {pool.integer(1)};
   for (const AccessUse& use : kernel.accesses) {
     AccessFormulas& access = formulas.accesses.emplace_back(
-        access_by_dim(arithmetic, kernel, use, use.has_tensor() ? tensors()[use].strides : positions));
+        access_by_dim(arithmetic, kernel, use, use.has_tensor() ? tensor_of(use).strides : positions));
     for (const std::vector<uint32_t>& dims : axes)
       for (size_t m = 0; m + 1 < dims.size(); ++m)  // dims that are merged
         arithmetic.equations.emplace_back(access.strides[dims[m]],

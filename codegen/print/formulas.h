@@ -64,6 +64,7 @@ class Formulas {
   explicit Formulas(const DescribedCall& call);
 
   TensorsOf<TensorFormulas> tensors() const { return {params_, results_, workspaces_}; }
+  const TensorFormulas& tensor_of(const AccessUse& use) const { return tensors()[use]; }
   /// The formulas of the geometry of the `k`-th kernel of the outline.
   KernelFormulas kernel(uint32_t k);
 

@@ -110,7 +110,7 @@ class LaunchComment {
 
   std::string tensor_name(uint32_t a) {
     const AccessUse& use = described_.outline.accesses[a];
-    const TensorFormulas& tensor = formulas_.tensors()[use];
+    const TensorFormulas& tensor = formulas_.tensor_of(use);
     if (!is_scratch(file_.call_.graph, use)) return tensor.name;
     const bool is_seed = !use.in_workspace && use.kind != AccessUse::Kind::Store;
     if (is_seed) return buffer("seed", "seed", "zeros(i64, 1)");

@@ -76,7 +76,7 @@ void Requirements::add_tensors(const std::vector<KernelParameter>& parameters) {
     const AccessUse& use = kernel_.outline.accesses[parameter.a];
     const bool is_result = use.kind == AccessUse::Kind::Store;
     if (is_scratch(graph_, use)) continue;
-    const TensorFormulas& tensor = formulas_.tensors()[use];
+    const TensorFormulas& tensor = formulas_.tensor_of(use);
     if (is_result && std::ranges::count(written_names, tensor.name) == 0) written_names.push_back(tensor.name);
     if (std::ranges::count(names, tensor.name) > 0) continue;
     names.push_back(tensor.name);
@@ -103,7 +103,7 @@ void Requirements::add_tensor(const TensorFormulas& tensor, bool is_result) {
   for (uint32_t a = 0; a < kernel_.outline.accesses.size(); ++a) {
     const AccessUse& use = kernel_.outline.accesses[a];
     const AccessLayout& access = kernel_.layout.accesses[a];
-    if (!use.has_tensor() || use.in_workspace || access.leader != a || formulas_.tensors()[use].name != tensor.name)
+    if (!use.has_tensor() || use.in_workspace || access.leader != a || formulas_.tensor_of(use).name != tensor.name)
       continue;
     if (access.alignment > ir::size_of(use.dtype))
       add(fmt::format("aligned({}, {})", formulas_.address(tensor.name, kernel_.formulas.accesses[a].offset),
