@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <optional>
 
 #include "codegen/shape/derivation.h"
 
@@ -34,17 +35,20 @@ int64_t product(std::span<const int64_t> extents) {
 }
 
 /// The dims whose size is not 1, by decreasing stride of the access `order`, or in the domain's order if it is null.
-/// Reduced dims come last, in the domain's order.
+/// Reduced dims come last, by decreasing stride of `row_order`.
 std::vector<uint32_t> ordered_dims(const KernelGeometry& geometry, const ir::DimMarks& reduced,
-                                   const AccessGeometry* order) {
+                                   const AccessGeometry* order, const AccessGeometry* row_order) {
   std::vector<uint32_t> dims;
   for (uint32_t d = 0; d < geometry.extents.size(); ++d)
     if (geometry.extents[d] != 1) dims.push_back(d);
   const auto kept = [&](uint32_t d) { return reduced.empty() || !reduced[d]; };
   const auto first_reduced = std::ranges::stable_partition(dims, kept).begin();
-  if (order != nullptr)
-    std::ranges::stable_sort(dims.begin(), first_reduced, std::greater{},
-                             [&](uint32_t d) { return std::abs(order->strides[d]); });
+  const auto sort = [](auto begin, auto end, const AccessGeometry* access) {
+    if (access != nullptr)
+      std::ranges::stable_sort(begin, end, std::greater{}, [&](uint32_t d) { return std::abs(access->strides[d]); });
+  };
+  sort(dims.begin(), first_reduced, order);
+  sort(first_reduced, dims.end(), row_order);
   return dims;
 }
 
@@ -126,8 +130,12 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
   const size_t order =
       kernel.reduces() ? largest_load(kernel, result) : static_cast<size_t>(store - kernel.accesses.begin());
   const bool keeps_order = !kernel.column_reductions.empty();
+  std::optional<AccessGeometry> row_order;
+  if (kernel.row_order && !keeps_order)
+    row_order = access_by_dim(integers, kernel, *kernel.row_order, std::span(shapes[*kernel.row_order].strides));
   result.dims = merged_axes(result, kernel.reduced,
-                            ordered_dims(result, kernel.reduced, keeps_order ? nullptr : &result.accesses[order]));
+                            ordered_dims(result, kernel.reduced, keeps_order ? nullptr : &result.accesses[order],
+                                         row_order ? &*row_order : nullptr));
   result.extents.clear();
   for (const std::vector<uint32_t>& dims : result.dims) {
     result.extents.push_back(product(integers, kernel.domain, dims));

@@ -91,6 +91,10 @@ struct KernelOutline {
   /// The earlier kernel that computes fused column partials of this kernel's reductions. This kernel combines them, and
   /// does not read the elements that are reduced.
   std::optional<uint32_t> partials_writer;
+  /// The load whose strides order the reduced dims of a row, so that elements are reduced in the order of memory; none
+  /// if they are reduced in the domain's order. It is the same load for all kernels over these rows, however the graph
+  /// is divided into kernels, because it decides the bits.
+  std::optional<AccessUse> row_order;
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
   std::vector<std::string> divisions;
 

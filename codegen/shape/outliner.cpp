@@ -66,6 +66,7 @@ class Outliner {
     const std::string name = entry_name(graph_.name);
     for (size_t k = 0; k < outline_.kernels.size(); ++k) {
       outline_.kernels[k].name = k == 0 ? name : name + "_" + std::to_string(k);
+      if (outline_.kernels[k].reduces()) outline_.kernels[k].row_order = row_order(outline_.kernels[k]);
       list_accesses(graph_, outline_.workspaces, workspace_of_, outline_.kernels[k]);
     }
     return std::move(outline_);
@@ -372,6 +373,41 @@ class Outliner {
     }
     kernel->output_blocks.push_back({r, p});
     add_workspaces(static_cast<size_t>(kernel - outline_.kernels.begin()), reader);
+  }
+
+  /// The load that orders the reduced dims of a kernel's rows: of all loads over the same domain, in any kernel, the
+  /// first of those that vary along most reduced dims. None if the index of an element is a result, or if a row has a
+  /// single dim.
+  std::optional<AccessUse> row_order(const KernelOutline& kernel) const {
+    if (std::ranges::count(kernel.reduced, true) < 2) return std::nullopt;
+    std::set<ir::NodeId> roots;
+    for (const auto& [id, k] : kernel_of_) {
+      const ir::Reduction& reduction = graph_.reduction(id);
+      if (!same_domain(host_, reduction.domain, kernel.domain)) continue;
+      if (reduction.reduced == kernel.reduced && ir::info(reduction.kind).value_count > 1) return std::nullopt;
+      roots.insert(graph_[id].args[0]);
+    }
+    for (const ir::Result& result : graph_.results)
+      for (const ir::OutputBlock& part : result.blocks)
+        if (same_domain(host_, part.domain, kernel.domain)) roots.insert(part.node);
+    std::optional<ir::NodeId> widest;
+    size_t most = 0;
+    for (const ir::NodeId id : nodes_of(graph_, {roots.begin(), roots.end()})) {
+      if (graph_[id].op != Op::Load || graph_.reduction_read(id)) continue;
+      if (const size_t dims = varying_dims(id, kernel.reduced); dims > most) widest = id, most = dims;
+    }
+    if (most < 2) return std::nullopt;
+    const ir::Access& access = graph_.access(*widest);
+    return AccessUse{.tensor = access.source.index, .dtype = graph_[*widest].dtype, .access = access, .text = {}};
+  }
+
+  /// The number of reduced dims along which a load varies.
+  size_t varying_dims(ir::NodeId load, const ir::DimMarks& reduced) const {
+    const std::vector<ir::AccessDim>& dims = graph_.access(load).dims;
+    const size_t shift = reduced.size() - dims.size();
+    size_t count = 0;
+    for (size_t j = 0; j < dims.size(); ++j) count += reduced[shift + j] && !dims[j].terms.empty();
+    return count;
   }
 
   const ir::Graph& graph_;

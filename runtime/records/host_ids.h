@@ -29,6 +29,7 @@ template <typename F>
 void for_each_id(codegen::KernelOutline& kernel, F&& f) {
   for (ir::HostId& extent : kernel.domain) f(extent);
   for (codegen::AccessUse& use : kernel.accesses) for_each_id(use.access, f);
+  if (kernel.row_order) for_each_id(kernel.row_order->access, f);
   for (codegen::ScalarUse& scalar : kernel.scalars) f(scalar.value);
 }
 
