@@ -51,9 +51,10 @@ constexpr int64_t kComputedBytes = 4;
 
 /// The memory traffic of a kernel over rows.
 struct Traffic {
-  int64_t row_bytes = 0;     ///< loaded per row in each phase; at least kComputedBytes for each element
-  int64_t stored_bytes = 0;  ///< of all results with a value per element
-  uint32_t loads = 0;        ///< with a value per element
+  int64_t row_bytes = 0;        ///< loaded per row in each phase; at least kComputedBytes for each element
+  int64_t stored_bytes = 0;     ///< of all results with a value per element
+  int64_t scattered_bytes = 0;  ///< of those of which adjacent threads store elements that are not adjacent
+  uint32_t loads = 0;           ///< with a value per element
   bool gathers = false;
   bool is_across = false;  ///< adjacent rows are adjacent in memory
 };
@@ -61,7 +62,7 @@ struct Traffic {
 Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) {
   const size_t rank = geometry.extents.size(), row_axes = rank - geometry.reduced_axes;
   Traffic traffic;
-  int64_t across = 0, along = 0;
+  int64_t across = 0, along = 0, stored_across = 0, stored_along = 0;
   for (size_t a = 0; a < kernel.accesses.size(); ++a) {
     const AccessUse& use = kernel.accesses[a];
     const std::vector<int64_t>& strides = geometry.accesses[a].strides;
@@ -74,17 +75,21 @@ Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) 
     if (!varies(row_axes, rank)) continue;
     const int64_t bytes = ir::size_of(use.dtype);
     if (use.kind == AccessUse::Kind::Store) {
-      traffic.stored_bytes += geometry.numel * bytes;
+      const int64_t stored = geometry.numel * bytes;
+      traffic.stored_bytes += stored;
+      if (strides.back() != 1) stored_along += stored;
+      if (row_axes > 0 && strides[row_axes - 1] != 1) stored_across += stored;
       continue;
     }
-    if (row_axes > 0 && geometry.rows() > 1 && !varies(0, row_axes))
-      continue;  // a broadcast operand stays in the cache
+    if (std::count(strides.begin(), strides.begin() + static_cast<ptrdiff_t>(row_axes), 0) > 0)
+      continue;  // an operand that some rows share stays in the cache
     ++traffic.loads;
     traffic.row_bytes += geometry.length * bytes;
     (row_axes > 0 && strides.back() != 1 && strides[row_axes - 1] == 1 ? across : along) += bytes;
   }
   traffic.row_bytes = std::max(traffic.row_bytes, kComputedBytes * geometry.length);
   traffic.is_across = across > along;
+  traffic.scattered_bytes = traffic.is_across ? stored_across : stored_along;
   return traffic;
 }
 
@@ -98,26 +103,34 @@ Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
   // Throughput of all blocks and of one block, in bytes per nanosecond. It is lower if a block reads its row again in
   // each phase, because few of its loads are in flight.
   constexpr double kAll = 3500, kBlock = 60, kAllReadingAgain = 1400, kBlockReadingAgain = 27;
+  constexpr double kScattered = 130;                                   // of stores of single elements
   constexpr double kLaunch = 4000;                                     // nanoseconds
   constexpr int64_t kClusterBytes = 1 << 20, kBlockBytes = 128 << 10;  // of a row that a cluster and a block can hold
-  constexpr int64_t kRowsOfBlock = 128;                                // if adjacent rows are adjacent in memory
+  // If adjacent rows are adjacent in memory: the rows of a block; and if it holds them, these and their elements.
+  constexpr int64_t kRowsOfBlock = 128, kHeldRows = 32, kHeldLength = 2048;
+  constexpr int64_t kManyRows = 1 << kManyRowsBits;  // no chunks of rows, and so no second launch of a phase
   const Traffic traffic = traffic_of(kernel, geometry);
   const int64_t rows = geometry.rows();
   const double loaded = static_cast<double>(rows) * static_cast<double>(traffic.row_bytes);
-  const auto stored = static_cast<double>(traffic.stored_bytes);
+  const auto stored = static_cast<double>(traffic.stored_bytes),
+             scattered = static_cast<double>(traffic.scattered_bytes);
   const double phases = kernel.phases();
   const auto time = [](double bytes, int64_t blocks, double of_block, double of_all) {
     return bytes / std::min(of_all, of_block * static_cast<double>(blocks));
   };
   const int64_t held_bytes = traffic.loads == 1 ? kClusterBytes : kBlockBytes;
-  const bool is_held = !traffic.gathers && traffic.row_bytes <= held_bytes;
-  const double whole =
-      traffic.is_across ? time(phases * loaded + stored, (rows + kRowsOfBlock - 1) / kRowsOfBlock, kBlock, kAll)
-      : is_held ? time(loaded + stored, rows * std::max<int64_t>(1, traffic.row_bytes / kBlockBytes), kBlock, kAll)
-                : time(phases * loaded + stored, rows, kBlockReadingAgain, kAllReadingAgain);
-  // Two launches for each phase: for the partial results of blocks, and for the results. Storing elements takes one.
-  const double launches = 2 * phases - (stored > 0 ? 1 : 0);
-  return {kLaunch + whole, kLaunch * launches + (phases * loaded + stored) / kAll};
+  const bool is_held = !traffic.gathers && (traffic.is_across ? geometry.length * traffic.loads <= kHeldLength
+                                                              : traffic.row_bytes <= held_bytes);
+  const double bytes = (is_held ? 1 : phases) * loaded + stored - scattered;
+  const int64_t rows_of_block = is_held ? kHeldRows : kRowsOfBlock;
+  const double whole = traffic.is_across ? time(bytes, (rows + rows_of_block - 1) / rows_of_block, kBlock, kAll)
+                       : is_held
+                           ? time(bytes, rows * std::max<int64_t>(1, traffic.row_bytes / kBlockBytes), kBlock, kAll)
+                           : time(bytes, rows, kBlockReadingAgain, kAllReadingAgain);
+  // Two launches for each phase: for the partial results of blocks, and for the results. Storing elements takes one,
+  // and transposes them in shared memory if needed.
+  const double launches = rows >= kManyRows ? phases : 2 * phases - (stored > 0 ? 1 : 0);
+  return {kLaunch + whole + scattered / kScattered, kLaunch * launches + (phases * loaded + stored) / kAll};
 }
 
 /// CPU: whether threads should share rows: there are fewer rows than threads, and they are long.
