@@ -58,15 +58,16 @@ LoopMaps loop_maps_of(const RowsAlong& rows, uint32_t rank, uint32_t reduced_axe
                                                                     {Scope::Vector, rows.lanes}})};
 }
 
+uint32_t groups_across(const RowsAcross& rows) { return rows.accumulators / (rows.chunks * rows.threads * rows.group); }
+
 LoopMaps loop_maps_of(const RowsAcross& rows, uint32_t rank, uint32_t reduced_axes) {
-  const uint32_t groups = rows.accumulators / (rows.chunks * rows.threads * rows.group);
   return {reduced(rank, reduced_axes,
                   {{Scope::Fold},
                    {Scope::Grid, rows.chunks},
                    {Scope::Block, rows.threads},
-                   {Scope::Serial, groups},
+                   {Scope::Serial, groups_across(rows)},
                    {Scope::Vector, rows.group}}),
-          kept(rank, reduced_axes, {{Scope::Grid}, {Scope::Block, kWarp}, {Scope::Vector, rows.lanes}})};
+          kept(rank, reduced_axes, {{Scope::Grid}, {Scope::Block, rows.row_threads}, {Scope::Vector, rows.lanes}})};
 }
 
 LoopMaps finalize_maps_along(uint32_t chunks, uint32_t rank, uint32_t reduced_axes) {
@@ -77,12 +78,14 @@ LoopMaps finalize_maps_along(uint32_t chunks, uint32_t rank, uint32_t reduced_ax
 }
 
 // More threads if there are many chunks (docs/performance.md: column-sums-second-launch).
-LoopMaps finalize_maps_across(uint32_t chunks, uint32_t group, uint32_t rank, uint32_t reduced_axes) {
-  const uint32_t threads = std::min(chunks, std::clamp(chunks / kWarp, 8u, kWarp));
-  group = std::min(group, chunks / threads);
+LoopMaps finalize_maps_across(uint32_t chunks, const RowsAcross& across, uint32_t rank, uint32_t reduced_axes) {
+  const uint32_t warps = std::clamp(chunks / kWarp, 8u, kWarp),
+                 threads = std::min(chunks, warps * kWarp / across.row_threads);
+  const uint32_t row_threads = std::max(across.row_threads, kWarp / threads),
+                 group = std::min(across.group, chunks / threads);
   return {reduced(rank, reduced_axes,
                   {{Scope::Block, threads}, {Scope::Serial, chunks / threads / group}, {Scope::Vector, group}}),
-          kept(rank, reduced_axes, {{Scope::Grid}, {Scope::Block, kWarp}})};
+          kept(rank, reduced_axes, {{Scope::Grid}, {Scope::Block, row_threads}})};
 }
 
 }  // namespace ingot::codegen

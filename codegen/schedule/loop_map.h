@@ -76,14 +76,19 @@ struct RowsAcross {
   uint32_t chunks = 1;        ///< parts of a row's accumulators; one block computes each
   uint32_t threads = 1;       ///< per row, or chunk, in a block
   uint32_t group = 1;         ///< adjacent accumulators that a thread has at a time
+  uint32_t row_threads = 32;  ///< adjacent threads of a block with adjacent rows, at most a warp
   uint32_t lanes = 1;         ///< adjacent rows that a thread computes together
 };
+
+/// The groups of accumulators that a thread has.
+uint32_t groups_across(const RowsAcross& rows);
 
 /// The loop maps of a kernel with this number of axes, of which the last `reduced_axes` are reduced.
 LoopMaps loop_maps_of(const RowsAlong& rows, uint32_t rank, uint32_t reduced_axes);
 LoopMaps loop_maps_of(const RowsAcross& rows, uint32_t rank, uint32_t reduced_axes);
 /// The loop maps of the launch that combines the partial results of chunks (Schedule::finalize_maps).
 LoopMaps finalize_maps_along(uint32_t chunks, uint32_t rank, uint32_t reduced_axes);
-LoopMaps finalize_maps_across(uint32_t chunks, uint32_t group, uint32_t rank, uint32_t reduced_axes);
+/// `across`: the numbers of the first launch.
+LoopMaps finalize_maps_across(uint32_t chunks, const RowsAcross& across, uint32_t rank, uint32_t reduced_axes);
 
 }  // namespace ingot::codegen

@@ -45,6 +45,23 @@ ir::ReductionOrder reduction_order(bool is_cuda) {
   return {.accumulators = cpu_accumulators};
 }
 
+uint32_t steps_across(const RowsAcross& rows, const KernelLayout& layout) {
+  return groups_across(rows) *
+         static_cast<uint32_t>((lengths_of(layout).most + rows.accumulators - 1) / rows.accumulators);
+}
+
+namespace {
+
+uint64_t exchanged_bytes(uint32_t threads, uint32_t row_threads, uint32_t lanes, const KernelFacts& facts) {
+  return uint64_t{threads} / kWarp * row_threads * lanes * facts.result_bytes;
+}
+
+}  // namespace
+
+uint64_t exchanged_bytes_across(const Schedule& schedule, const KernelFacts& facts) {
+  return exchanged_bytes(schedule.threads(), schedule.kept().count(Scope::Block), schedule.lanes(), facts);
+}
+
 uint64_t elements_of_step(const Schedule& schedule) {
   const LoopMap& row = schedule.reduced();
   if (schedule.residency.has_blocked_accumulators) return row.accumulators();
@@ -138,10 +155,16 @@ uint32_t lanes_along(const KernelFacts& facts, const KernelLayout& layout, uint3
   return are_vectors_in_row(facts, lanes) || can_shift(facts, layout, lanes) ? lanes : 1;
 }
 
-/// The adjacent rows that a thread handles at a time. Few rows are distributed over all threads of a warp.
+/// The adjacent rows that a thread handles at a time; at least two adjacent threads have adjacent rows.
 uint32_t lanes_across(const KernelFacts& facts, const KernelLayout& layout) {
-  const uint32_t lanes = std::min(elements_of_vector(facts), std::max(1u, (1u << layout.rows_bits) / kWarp));
+  const uint32_t lanes = std::min(elements_of_vector(facts), std::max(1u, (1u << layout.rows_bits) / 2));
   return are_vectors_across_rows(facts, layout, lanes) ? lanes : 1;
+}
+
+/// A power of two, at least as large as the number of rows if there are few.
+uint32_t padded_rows(const KernelLayout& layout) {
+  const uint32_t rows = 1u << layout.rows_bits;
+  return layout.row_axis_multiple >= rows ? rows : 2 * rows;
 }
 
 }  // namespace
@@ -180,22 +203,56 @@ uint32_t chunks_across(const RowsAcross& rows, const KernelLayout& layout) {
   return chunks < kEnough ? 1 : chunks;
 }
 
+/// Whether the warps of a block can exchange the results of their rows in shared memory.
+bool can_exchange(const RowsAcross& rows, const KernelFacts& facts) {
+  constexpr uint32_t kSharedBytes = 40 << 10;
+  return exchanged_bytes(rows.threads * rows.row_threads, rows.row_threads, rows.lanes, facts) <= kSharedBytes;
+}
+
+// Registers hold the rows of a block. With fewer rows, a block has more threads for each, and holds longer ones; but
+// adjacent threads should access 64 bytes together, or better 128 (docs/performance.md: columns-in-registers).
+bool keep_across(RowsAcross& rows, const KernelFacts& facts, const KernelLayout& layout) {
+  constexpr uint32_t kRegisterBytes = 128 << 10, kFewBytes = 128, kMostBytes = 256, kThreads = 256, kMostThreads = 1024;
+  constexpr uint32_t kSegment = 128, kLeastSegment = 64;
+  const uint32_t vector_bytes = rows.lanes * kVectorBytes / elements_of_vector(facts),
+                 bytes = rows.lanes * large_bytes(facts);
+  const uint64_t length = uint64_t{1} << layout.length_bits;
+  if (bytes == 0 || length * bytes > kRegisterBytes) return false;
+  rows.threads = std::clamp(static_cast<uint32_t>(length * bytes / kFewBytes), 1u, rows.accumulators / rows.group);
+  const uint32_t fewest = std::max(2u, kWarp / std::min(kWarp, rows.threads)),
+                 most = std::min(kWarp, std::max(fewest, padded_rows(layout) / rows.lanes));
+  rows.row_threads = std::clamp(std::max(kThreads / rows.threads, kSegment / vector_bytes), fewest, most);
+  const uint64_t thread_bytes = length / rows.threads * bytes;
+  const auto fits = [&] {
+    const uint32_t threads = rows.threads * rows.row_threads;
+    return threads <= kMostThreads && threads * thread_bytes <= kRegisterBytes && can_exchange(rows, facts);
+  };
+  while (!fits() && rows.row_threads > std::max(fewest, kLeastSegment / vector_bytes)) rows.row_threads /= 2;
+  return fits() && thread_bytes <= kMostBytes;
+}
+
 // A row, or a chunk of it, has 8 threads, or 32 if there are several phases. A thread has a group of four accumulators
 // at a time, so in a chunk of 256 accumulators it handles eight groups one after the other (docs/performance.md:
 // column-sums).
 Schedule rows_across(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
-  constexpr uint32_t kSharedBytes = 40 << 10;
   RowsAcross rows{.accumulators = cuda_accumulators(layout.length_bits, facts.loads)};
   rows.lanes = lanes_across(facts, layout);
   rows.group = std::min(rows.accumulators, 4u);
-  rows.threads = std::min(rows.accumulators / rows.group, has_several_phases ? 32u : 8u);
-  // The results of all threads for a block's rows are in shared memory.
-  const uint32_t result_bytes = kWarp * rows.lanes * facts.result_bytes;
-  while (rows.threads > 1 && rows.threads * result_bytes > kSharedBytes) rows.threads /= 2;
+  if (has_several_phases && keep_across(rows, facts, layout)) {
+    Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
+    schedule.residency.steps = steps_across(rows, layout);
+    return schedule;
+  }
+  const uint32_t warps = has_several_phases ? 32 : 8, most_threads = rows.accumulators / rows.group;
+  // Few rows have more threads each.
+  rows.row_threads =
+      std::clamp(padded_rows(layout) / rows.lanes, std::max(2u, kWarp / std::min(kWarp, most_threads)), kWarp);
+  rows.threads = std::min(most_threads, warps * kWarp / rows.row_threads);
+  while (rows.threads * rows.row_threads > kWarp && !can_exchange(rows, facts)) rows.threads /= 2;
   if (!has_several_phases) rows.chunks = chunks_across(rows, layout);
   Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
   if (rows.chunks > 1)
-    schedule.finalize_maps = finalize_maps_across(rows.chunks, rows.group, layout.rank, layout.reduced_axes);
+    schedule.finalize_maps = finalize_maps_across(rows.chunks, rows, layout.rank, layout.reduced_axes);
   return schedule;
 }
 
@@ -473,7 +530,7 @@ Schedule rows_along(const KernelFacts& facts, const KernelLayout& layout, bool h
 Schedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   if (facts.column_partial_bytes > 0) return rows_with_column_partials(facts, layout);
   if (facts.finalizes_partials)
-    return {.loop_maps = finalize_maps_across(layout.column_chunks, 4, layout.rank, layout.reduced_axes)};
+    return {.loop_maps = finalize_maps_across(layout.column_chunks, {.group = 4}, layout.rank, layout.reduced_axes)};
   if (is_contiguous_across_rows(facts)) return rows_across(facts, layout, has_several_phases);
   return rows_along(facts, layout, has_several_phases);
 }
@@ -483,8 +540,8 @@ Schedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool ha
 bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const Schedule& schedule) {
   constexpr uint32_t kBytes = 128;
   const Residency& residency = schedule.residency;
-  if (residency.steps == 0 || residency.has_blocked_accumulators || residency.shared_steps > 0 || residency.batch > 0 ||
-      schedule.speculative_phase > 0)
+  if (schedule.is_across() || residency.steps == 0 || residency.has_blocked_accumulators ||
+      residency.shared_steps > 0 || residency.batch > 0 || schedule.speculative_phase > 0)
     return false;
   if (!is_large(access)) return false;
   if (facts.column_partial_bytes > 0) return large_bytes(facts) + facts.column_partial_bytes <= kColumnPartialBytes;
@@ -495,7 +552,7 @@ bool cuda_can_cache(const Schedule& schedule, uint32_t bytes) {
   constexpr uint32_t kBytes = 128;
   const Residency& residency = schedule.residency;
   if (schedule.column_chunks() > 0) return bytes <= kWordBytes;  // most likely reuses the registers of an input
-  return residency.steps > 0 && !residency.has_blocked_accumulators &&
+  return residency.steps > 0 && !schedule.is_across() && !residency.has_blocked_accumulators &&
          (residency.steps - residency.shared_steps) * schedule.lanes() * bytes <= kBytes;
 }
 

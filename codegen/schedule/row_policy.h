@@ -45,6 +45,10 @@ uint64_t elements_of_step(const Schedule& schedule);
 uint32_t cuda_shared_bytes(uint32_t architecture);
 /// CUDA: the blocks that a cluster may have on any GPU of the architecture.
 uint32_t cuda_cluster_blocks(uint32_t architecture);
+/// CUDA: the shared memory in which the warps of a block exchange results, if adjacent threads have adjacent rows.
+uint64_t exchanged_bytes_across(const Schedule& schedule, const KernelFacts& facts);
+/// CUDA: Residency::steps that cover the longest row of a layout.
+uint32_t steps_across(const RowsAcross& rows, const KernelLayout& layout);
 /// CUDA: the number of accumulators for rows of at most 2^length_bits elements; `loads`: the number of
 /// load accesses of the kernel.
 uint32_t cuda_accumulators(uint32_t length_bits, uint32_t loads);

@@ -72,20 +72,24 @@ BrokenRule broken_number_rule(const Schedule& schedule, const KernelLayout& layo
 /// Whether the schedule uses a feature that only rows have along which adjacent threads have adjacent elements.
 bool uses_rows_along(const Schedule& schedule) {
   const Residency& residency = schedule.residency;
-  return residency.steps > 0 || residency.unguarded_steps > 0 || residency.shared_steps > 0 || residency.batch > 0 ||
-         residency.prefetches || schedule.speculative_phase > 0 || schedule.column_chunks() > 0;
+  return residency.unguarded_steps > 0 || residency.shared_steps > 0 || residency.batch > 0 || residency.prefetches ||
+         schedule.speculative_phase > 0 || schedule.column_chunks() > 0;
 }
 
 BrokenRule broken_across_rule(const Candidate& candidate) {
   const auto& [schedule, facts, layout, target] = candidate;
-  const uint64_t shared = uint64_t{schedule.threads()} * schedule.lanes() * facts.result_bytes;
+  const uint64_t shared = exchanged_bytes_across(schedule, facts);
   if (uses_rows_along(schedule) || schedule.residency.has_blocked_accumulators)
-    return "rows that are adjacent in a vector are loaded again in each phase";
+    return "rows that are adjacent in a vector are in registers, or loaded again in each phase";
+  if (schedule.residency.steps % schedule.reduced().count(Scope::Serial) != 0 ||
+      (schedule.residency.steps > 0 && schedule.residency.steps * elements_of_step(schedule) < lengths_of(layout).most))
+    return "the steps cover the longest row of the layout, with equally many for each accumulator";
   if (layout.rank == layout.reduced_axes) return "adjacent rows differ along an axis that is not reduced";
-  if (candidate.kept(Scope::Block) != kWarp) return "each warp has one thread for each of 32 adjacent vectors of rows";
+  if (candidate.kept(Scope::Block) == 1 || candidate.kept(Scope::Block) > kWarp)
+    return "2 to 32 adjacent threads have adjacent vectors of rows";
   if (schedule.lanes() > layout.row_axis_multiple && schedule.lanes() > 1)
     return "the number of adjacent rows is a multiple of the vector's width";
-  if (shared > kStaticSharedBytes) return "the results of a block's threads fit into shared memory";
+  if (shared > kStaticSharedBytes) return "the results of a block's warps fit into shared memory";
   if (schedule.has_partial_vectors) return "no vector of adjacent rows is partial";
   return {};
 }
@@ -110,7 +114,7 @@ BrokenRule broken_along_rule(const Candidate& candidate) {
 
 BrokenRule broken_phase_rule(const Candidate& candidate) {
   const auto& [schedule, facts, layout, target] = candidate;
-  if (schedule.is_split() && (facts.phases > 1 || uses_rows_along(schedule) ||
+  if (schedule.is_split() && (facts.phases > 1 || uses_rows_along(schedule) || schedule.residency.steps > 0 ||
                               schedule.residency.has_blocked_accumulators || candidate.reduced(Scope::Cluster) > 1))
     return "a split row has one phase, which loads its elements once";
   if (schedule.is_split() != !schedule.finalize_maps.empty()) return "a second launch combines the chunks of a row";
@@ -263,7 +267,7 @@ BrokenRule broken_memory_rule(const Candidate& candidate) {
   const uint64_t shared_elements =
       uint64_t{residency.shared_steps} * candidate.reduced(Scope::Block) * schedule.lanes();
   const uint64_t batched = candidate.bytes_of([](const auto& how, const auto&) { return how.how == How::Batched; });
-  const bool has_cached_vectors = residency.steps > 0 && !residency.has_blocked_accumulators;
+  const bool has_cached_vectors = residency.steps > 0 && !residency.has_blocked_accumulators && !schedule.is_across();
   if (residency.shared_steps > 0 && cached_arrays(candidate) > 1)
     return "two arrays of a kernel would share their place in shared memory";
   if (residency.shared_steps > 0 &&
@@ -282,7 +286,8 @@ BrokenRule broken_memory_rule(const Candidate& candidate) {
 BrokenRule broken_cpu_mapping_rule(const Candidate& candidate) {
   const auto& [schedule, facts, layout, target] = candidate;
   const uint32_t lanes = candidate.kept(Scope::Vector);
-  if (uses_rows_along(schedule) || schedule.threads() > 1) return "threads, clusters, batches and steps are for CUDA";
+  if (uses_rows_along(schedule) || schedule.residency.steps > 0 || schedule.threads() > 1)
+    return "threads, clusters, batches and steps are for CUDA";
   if (const BrokenRule broken = broken_bits_rule(candidate); !broken.empty()) return broken;
   if (schedule.is_split() && facts.phases > 1) return "a split row has one phase";
   if (!std::has_single_bit(lanes) || lanes > kMostCpuLanes)

@@ -282,20 +282,47 @@ TEST(Rows, AreShiftedIfUnalignedUnlessElementsAreStored) {
   EXPECT_EQ(RowSetup({row_elements(2, 2), result}, 10, 12).lanes(), 1u);
 }
 
-TEST(Rows, AreVectorsAcrossIfAWarpHasEnough) {
+TEST(Rows, AreVectorsAcrossIfTwoThreadsHaveEnough) {
   EXPECT_TRUE(RowSetup({row_elements(4)}, 10, 12, true).one_phase().is_across);
   EXPECT_EQ(RowSetup({row_elements(4)}, 10, 12, true).lanes(), 4u);
   EXPECT_EQ(RowSetup({row_elements(4)}, 10, 12, true, 2).lanes(), 1u)
       << "a vector would contain rows that are not adjacent";
-  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 6, true).lanes(), 2u);
-  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 5, true).lanes(), 1u);
+  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 3, true).lanes(), 4u);
+  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 2, true).lanes(), 2u);
 }
 
 TEST(Rows, FitInSharedMemoryAcross) {
   RowSetup few({row_elements(2)}, 10, 12, true), many = few;
   few.facts.result_bytes = 4, many.facts.result_bytes = 64;
+  EXPECT_EQ(few.several_phases().row_threads, 8u);
+  EXPECT_EQ(many.several_phases().row_threads, 4u);
+  EXPECT_EQ(many.several_phases().threads, 128u);
+  few.layout.length_bits = many.layout.length_bits = 13;
   EXPECT_EQ(few.several_phases().threads, 32u);
   EXPECT_EQ(many.several_phases().threads, 2u);
+}
+
+TEST(Rows, AreInRegistersAcrossIfShort) {
+  const auto rows = [](uint32_t bytes, uint8_t length_bits, uint8_t rows_bits = 12) {
+    return RowSetup({row_elements(bytes)}, length_bits, rows_bits, true).several_phases();
+  };
+  EXPECT_EQ(rows(4, 9).steps, 2u);
+  EXPECT_EQ(rows(4, 9).threads, 64u);
+  EXPECT_EQ(rows(4, 9).row_threads, 8u) << "128 bytes";
+  EXPECT_EQ(rows(4, 5).row_threads, 32u) << "short rows need few threads each";
+  EXPECT_EQ(rows(4, 11).row_threads, 4u) << "64 bytes, so that the registers of a block suffice";
+  EXPECT_EQ(rows(4, 12).steps, 0u);
+  EXPECT_EQ(rows(4, 9, 3).row_threads, 2u) << "there are eight rows";
+}
+
+TEST(Rows, HaveMoreThreadsAcrossIfThereAreFew) {
+  const auto rows = [](uint8_t rows_bits, uint8_t multiple) {
+    return RowSetup({row_elements(4)}, 20, rows_bits, true, multiple).one_phase();
+  };
+  EXPECT_EQ(rows(12, 16).row_threads, 32u);
+  EXPECT_EQ(rows(4, 16).row_threads, 4u) << "16 rows";
+  EXPECT_EQ(rows(4, 16).threads, 64u);
+  EXPECT_EQ(rows(2, 2).row_threads, 4u) << "6 rows, two per thread";
 }
 
 TEST(Rows, AreSplitAcrossIfLongOrFew) {

@@ -128,10 +128,16 @@ const std::vector<Mistake>& mistakes() {
        [](Schedule& s) { s.accesses[0].how = How::Vector; }},
       {"access 2: a load ahead of all phases is of one element for each element of the row", row,
        [](Schedule& s) { s.accesses[2].is_loaded_ahead = true; }},
-      {"rows that are adjacent in a vector are loaded again in each phase", across,
-       [](Schedule& s) { s.residency.steps = 100; }},
-      {"each warp has one thread for each of 32 adjacent vectors of rows", across,
-       [](Schedule& s) { kept(s, Scope::Block) /= 2; }},
+      {"rows that are adjacent in a vector are in registers, or loaded again in each phase", across,
+       [](Schedule& s) { s.residency.batch = 1; }},
+      {"the steps cover the longest row of the layout, with equally many for each accumulator", across,
+       [](Schedule& s) { s.residency.steps = 1; }},
+      {"2 to 32 adjacent threads have adjacent vectors of rows", across,
+       [](Schedule& s) {
+         s.residency.steps = 0;
+         reduced(s, Scope::Serial) *= reduced(s, Scope::Block);
+         kept(s, Scope::Block) = 64, reduced(s, Scope::Block) = 1;
+       }},
       {"the number of adjacent rows is a multiple of the vector's width", across,
        [](Schedule& s) { kept(s, Scope::Vector) = 32; }},
       {"threads, clusters, batches and steps are for CUDA", row,

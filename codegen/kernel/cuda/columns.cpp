@@ -3,24 +3,25 @@
 
 #include "codegen/kernel/cuda/reduce.h"
 
-// Corresponding elements of adjacent rows are adjacent in memory. A thread computes a vector of adjacent rows, and a
-// warp the rows of 32 adjacent vectors. The threads of one row are in different warps. Each thread has adjacent
+// Corresponding elements of adjacent rows are adjacent in memory. A thread computes a vector of adjacent rows, and
+// adjacent threads of a warp, or of a part of it, compute adjacent vectors of rows. Each thread has adjacent
 // accumulators of its rows. It computes one group of these at a time (not an access group), so that few are live at
-// once. The results of the groups are merged as a binary counter carries.
+// once. The results of the groups are merged as a binary counter carries. If a thread has few elements, those of the
+// first phase stay in registers for the later ones.
 
 namespace ingot::codegen {
 namespace {
 
 using How = AccessSchedule::How;
 
-constexpr uint32_t kWarp = 32;
-
 class Columns : public CudaReduce {
  public:
   Columns(const KernelContext& context, RowPart part)
       : CudaReduce(context, part),
         thread_accumulators_(reduced_map(maps_).count(Scope::Serial) * reduced_map(maps_).count(Scope::Vector)),
-        group_accumulators_(reduced_map(maps_).count(Scope::Vector)) {}
+        group_accumulators_(reduced_map(maps_).count(Scope::Vector)),
+        row_threads_(kept_map(maps_).count(Scope::Block)),
+        folds_(part == RowPart::Whole ? residency_.steps / groups() : 0) {}
 
   // Space
 
@@ -51,32 +52,51 @@ class Columns : public CudaReduce {
  private:
   ValueId lane_of(ValueId vector) { return lanes_ > 1 ? assembly_.lane(vector, assembly_.read(lane_)) : vector; }
 
-  /// The array for the elements of an access that belong to one group of accumulators. Emits their loads, ahead of all
-  /// computations. Past the row's last element, the last one is loaded again.
+  bool is_register_cached() const { return folds_ > 0; }
+
+  /// The array for the elements of an access that belong to one group of accumulators; or, if the access is cached, for
+  /// all elements. Emits their loads, ahead of all computations. Past the row's last element, the last one is loaded
+  /// again.
   SymbolId loaded_group(uint32_t access) {
+    if (const auto cached = cached_.find(access); cached != cached_.end()) return cached->second;
     SymbolId& array = vectors_[access];
     if (array) return array;
     array = vector_of(access);
     assembly_[array].extents = {group_accumulators_};
+    const bool is_cached = is_register_cached() && phase_ == 0;
+    if (is_cached) {
+      assembly_[array].extents = {groups() * folds_, group_accumulators_};
+      cached_[access] = array;
+    }
     const ValueId index = element_index_;
     if (group_accumulators_ > 1) element_index_ = loaded_index_;
     const ValueId from = lanes_ > 1 ? vector_at(access) : memory_.element_lvalue(access, Level::Thread);
     element_index_ = index;
-    loads_.declared.push_back({Declare{array}});
-    if (group_accumulators_ > 1 && loads_.step.empty()) loads_.step.push_back({Let{loaded_index_}});
-    loads_.step.push_back({Assign{group_element(array), from}});
+    Loads& loads = is_cached ? cached_loads_ : loads_;
+    loads.declared.push_back({Declare{array}});
+    if (group_accumulators_ > 1 && loads.step.empty()) loads.step.push_back({Let{loaded_index_}});
+    loads.step.push_back({Assign{group_element(array), from}});
     return array;
   }
   /// The current element of such an array.
   ValueId group_element(SymbolId array) {
-    return assembly_.item(assembly_.read(array), accumulator_of_element().number);
+    ValueId item = assembly_.read(array);
+    if (assembly_[array].extents.size() > 1)
+      item = assembly_.item(
+          item, groups() == 1 ? assembly_.read(fold_) : plus(times(group_number(), folds_), assembly_.read(fold_)));
+    return assembly_.item(item, accumulator_of_element().number);
+  }
+  /// The number of the current group.
+  ValueId group_number() {
+    return groups() == 1 ? integer(0)
+                         : assembly_.index(IndexOp::Div, assembly_.read(group_begin_), integer(group_accumulators_));
   }
 
   // The position of a thread
 
   void find_row() override {
     Body& indices = assembly_.kernel.indices;
-    const uint32_t rows = kWarp * lanes_;
+    const uint32_t rows = row_threads_ * lanes_;
     launch(rows);
     const ValueId all = places_.elements(0, row_axes_), self = thread_number(assembly_, Level::Row);
     ValueId block = block_number(context_, assembly_);
@@ -87,8 +107,9 @@ class Columns : public CudaReduce {
       chunk_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "chunk");
       block = assembly_.index(IndexOp::Rem, block, blocks);
     }
-    thread_ = threads_ == 1 ? integer(0) : let(indices, assembly_.index(IndexOp::Div, self, integer(kWarp)), "thread");
-    const ValueId in_block = threads_ == 1 ? self : assembly_.index(IndexOp::Rem, self, integer(kWarp));
+    thread_ =
+        threads_ == 1 ? integer(0) : let(indices, assembly_.index(IndexOp::Div, self, integer(row_threads_)), "thread");
+    const ValueId in_block = threads_ == 1 ? self : assembly_.index(IndexOp::Rem, self, integer(row_threads_));
     row_number_ = let(indices, plus(times(block, rows), times(in_block, lanes_)), "row");
     indices.push_back({Return{row_number_, all}});
     places_.set_row(row_number_);
@@ -102,15 +123,21 @@ class Columns : public CudaReduce {
       group_begin_ = assembly_.variable("g", type, Level::Thread);
       first_ = plus(first_, assembly_.read(group_begin_));
     }
-    from_ = assembly_.variable(group_accumulators_ == 1 ? "i" : "from", type, Level::Thread);
-    element_index_ = assembly_.read(from_);
+    const std::string from = assembly_.claim(group_accumulators_ == 1 ? "i" : "from");
+    if (is_register_cached()) {
+      fold_ = assembly_.variable("f", {}, Level::Thread);
+      element_index_ = named(plus(first_, times(assembly_.read(fold_), accumulators_)), from);
+    } else {
+      from_ = assembly_.variable_called(from, Level::Thread, type);
+      element_index_ = assembly_.read(from_);
+    }
+    first_of_group_ = element_index_;
     if (group_accumulators_ == 1 || part_ == RowPart::Finalize) return;
     element_index_ = named(plus(element_index_, assembly_.read(step_number_)), assembly_.claim("i"));
     const ValueId last =
         let(assembly_.kernel.indices, assembly_.index(IndexOp::Sub, places_.length(), integer(1)), "last");
-    loaded_index_ =
-        named(assembly_.index(IndexOp::Min, plus(assembly_.read(from_), assembly_.read(step_number_)), last),
-              assembly_.claim("at"));
+    loaded_index_ = named(assembly_.index(IndexOp::Min, plus(first_of_group_, assembly_.read(step_number_)), last),
+                          assembly_.claim("at"));
   }
 
   uint32_t groups() const { return thread_accumulators_ / group_accumulators_; }
@@ -120,16 +147,29 @@ class Columns : public CudaReduce {
   /// Runs `step` for each of a thread's elements, one group of accumulators at a time, with `before` and `after` around
   /// each group.
   void loop_over_groups(Body before, Body step, Body after) {
-    Body both = std::move(loads_.declared);
-    append(both, each_of_group(std::move(loads_.step)));
-    loads_ = {};
+    if (!cached_loads_.step.empty()) {
+      append(body_, take(cached_loads_.declared));
+      in_groups({over_elements(each_of_group(take(cached_loads_.step)))}, {});
+    }
+    Body both = take(loads_.declared);
+    append(both, each_of_group(take(loads_.step)));
     if (group_accumulators_ > 1)
       step = {{If{assembly_.index(IndexOp::Less, element_index_, places_.length()), std::move(step)}}};
     append(both, each_of_group(std::move(step)));
-    Loop elements{Loop::Kind::Strided, from_, first_, places_.length(), std::move(both)};
-    elements.step = accumulators_;
-    before.push_back({std::move(elements)});
+    before.push_back(over_elements(std::move(both)));
     in_groups(std::move(before), std::move(after));
+  }
+
+  /// The loop over the elements that belong to the accumulators of one group; `group` computes one of each.
+  Statement over_elements(Body group) {
+    if (!is_register_cached()) {
+      Loop elements{Loop::Kind::Strided, from_, first_, places_.length(), std::move(group)};
+      elements.step = accumulators_;
+      return {std::move(elements)};
+    }
+    Body guarded = {{Let{first_of_group_}}};
+    guarded.push_back({If{assembly_.index(IndexOp::Less, first_of_group_, places_.length()), std::move(group)}});
+    return {Loop{Loop::Kind::Unrolled, fold_, integer(0), integer(folds_), std::move(guarded)}};
   }
 
   /// Emits `step` for each element of a group.
@@ -146,7 +186,7 @@ class Columns : public CudaReduce {
     if (groups() == 1) return append(body_, std::move(group));
     Loop loop{Loop::Kind::Strided, group_begin_, integer(0), integer(thread_accumulators_), std::move(group)};
     loop.step = group_accumulators_;
-    if (part_ == RowPart::Finalize)
+    if (part_ == RowPart::Finalize || is_register_cached())
       loop.kind = Loop::Kind::Unrolled;  // few loads, all issued at once
     else
       loop.unroll = 1;
@@ -160,11 +200,10 @@ class Columns : public CudaReduce {
     reductions_.declare(carries ? before : body_, reduction, group_accumulators_, Loop::Kind::Unrolled);
     if (!carries) return;
     reductions_.declare_levels(body_, reduction, groups());
-    reductions_.merge_group(after, reduction,
-                            assembly_.index(IndexOp::Div, assembly_.read(group_begin_), integer(group_accumulators_)));
+    reductions_.merge_group(after, reduction, group_number());
   }
 
-  void combine(RowReduction& reduction) { reductions_.combine(body_, reduction, lanes_, threads_, kWarp); }
+  void combine(RowReduction& reduction) { reductions_.combine(body_, reduction, lanes_, threads_, row_threads_); }
 
   AccumulatorPlace accumulator_of_element() {
     return {group_accumulators_ == 1 ? integer(0) : assembly_.read(step_number_),
@@ -175,6 +214,7 @@ class Columns : public CudaReduce {
     const RowWork work = reductions_.work_of_phase(phase);
     if (work.job.roots.empty()) return;
     if (context_.layout.has_empty_rows) return set_empty_results(work);
+    phase_ = phase;
     vectors_.clear();
     const std::vector<ValueId> values = compute(context_, assembly_, memory_, *this, work.job);
     flush_row();
@@ -252,13 +292,20 @@ class Columns : public CudaReduce {
   }
 
   uint32_t thread_accumulators_, group_accumulators_;  ///< accumulators of a thread, and of a group; powers of two
-  SymbolId group_begin_;  ///< the first accumulator of the group, counted from the thread's first accumulator
-  SymbolId from_;         ///< the element, in the row, that belongs to the first accumulator of the group
-  ValueId first_;         ///< the first accumulator of the group, which is also the index of its first element
-  ValueId loaded_index_;  ///< the index of the element to load: see loaded_group
-  struct {
+  uint32_t row_threads_;                               ///< adjacent threads with adjacent rows
+  uint32_t folds_;          ///< the most elements of an accumulator, if they are register-cached; otherwise 0
+  SymbolId group_begin_;    ///< the first accumulator of the group, counted from the thread's first accumulator
+  SymbolId from_;           ///< the element, in the row, that belongs to the first accumulator of the group
+  SymbolId fold_;           ///< if elements are register-cached: how many elements of each accumulator come earlier
+  ValueId first_of_group_;  ///< the index of the current element that belongs to the first accumulator of the group
+  ValueId first_;           ///< the first accumulator of the group, which is also the index of its first element
+  ValueId loaded_index_;    ///< the index of the element to load: see loaded_group
+  /// Declarations of arrays, and the loads of one element.
+  struct Loads {
     Body declared, step;
-  } loads_;                                   ///< declarations of the arrays of a group, and the loads of one element
+  } loads_, cached_loads_;                    ///< of a group's elements; of all elements of a thread
+  std::map<uint32_t, SymbolId> cached_;       ///< the arrays of accesses whose elements are register-cached
+  uint32_t phase_ = 0;                        ///< the current phase
   std::map<uint32_t, SymbolId> row_vectors_;  ///< vectors that do not vary along a row
 };
 

@@ -383,36 +383,64 @@ __device__ inline void carry(T (&levels)[n], int group, T found) {
     }
 }
 
+// ingot: from_thread Vec
+template <typename T, int lanes>
+__device__ inline Vec<T, lanes> from_thread(Vec<T, lanes> value, int bits) {
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) value[k] = from_thread(value[k], bits);
+    return value;
+}
+
+// ingot: with_thread Vec
+template <typename Kind, typename T, int lanes>
+__device__ inline Vec<T, lanes> with_thread(Vec<T, lanes> found, int bits) {
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) found[k] = with_thread<Kind>(found[k], bits);
+    return found;
+}
+
 // ingot: combined_across
-// Combines the results of a row's threads in the order of the threads. `spacing` rows are
-// interleaved: the threads of a row are `spacing` apart.
+// Combines the results of a row's threads in the order of the threads: first within a warp, then
+// those of all warps. `spacing` rows are interleaved: the threads of a row are `spacing` apart.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
-    __shared__ T of_threads[threads][spacing];
-    const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
-    of_threads[thread][row] = found;
-    __syncthreads();
-    T of_row[threads];
+    constexpr int warps = threads * spacing / 32;
 #pragma unroll
-    for (int t = 0; t < threads; ++t) of_row[t] = of_threads[t][row];
-    return tree<Kind, threads>(of_row);
+    for (int bits = spacing; bits < 32; bits *= 2) found = with_thread<Kind>(found, bits);
+    if constexpr (warps > 1) {
+        __shared__ T of_warps[warps][spacing];
+        const int row = threadIdx.x % spacing;
+        if (threadIdx.x % 32 < spacing) of_warps[threadIdx.x / 32][row] = found;
+        __syncthreads();
+        T of_row[warps];
+#pragma unroll
+        for (int w = 0; w < warps; ++w) of_row[w] = of_warps[w][row];
+        found = tree<Kind, warps>(of_row);
+    }
+    return found;
 }
 
 // ingot: combined_found_across
 // As `combined_across`, for a reduction that finds a value and its index.
 template <typename Kind, int threads, int spacing, int slot, typename T, typename I, int n>
 __device__ inline Found<T, I> combined_found_across(T (&values)[n], I (&indices)[n]) {
-    __shared__ T value_of[threads][spacing];
-    __shared__ I index_of[threads][spacing];
+    constexpr int warps = threads * spacing / 32;
     T best = values[0];
     I index = indices[0];
 #pragma unroll
     for (int r = 1; r < n; ++r) Kind::take(best, index, values[r], indices[r]);
-    const int thread = threadIdx.x / spacing, row = threadIdx.x % spacing;
-    value_of[thread][row] = best, index_of[thread][row] = index;
-    __syncthreads();
-    for (int t = 0; t < threads; ++t) Kind::take(best, index, value_of[t][row], index_of[t][row]);
-    __syncthreads();
+#pragma unroll
+    for (int bits = spacing; bits < 32; bits *= 2)
+        Kind::take(best, index, from_thread(best, bits), from_thread(index, bits));
+    if constexpr (warps > 1) {
+        __shared__ T value_of[warps][spacing];
+        __shared__ I index_of[warps][spacing];
+        const int warp = threadIdx.x / 32, row = threadIdx.x % spacing;
+        if (threadIdx.x % 32 < spacing) value_of[warp][row] = best, index_of[warp][row] = index;
+        __syncthreads();
+        for (int w = 0; w < warps; ++w) Kind::take(best, index, value_of[w][row], index_of[w][row]);
+        __syncthreads();
+    }
     return {best, index};
 }
 

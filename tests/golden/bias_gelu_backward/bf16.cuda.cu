@@ -1,7 +1,7 @@
 // def bias_gelu(x, b, r):
 //     return F.gelu(x + b) + r
 //
-// prelude: int64 uint32 bfloat16 Vec load store approximate_reciprocal Sum tree carry combined_across
+// prelude: int64 uint32 bfloat16 Vec load store approximate_reciprocal Sum from_thread with_thread tree carry combined_across
 
 extern "C" __global__ void __launch_bounds__(256) bias_gelu_backward(
         const bfloat16* __restrict__ x,     // at row + i * x_stride1

@@ -1,7 +1,7 @@
 // def column_sum(x, y):
 //     return (x * y).sum(0)
 //
-// prelude: int64 uint32 Vec load store Sum tree carry combined_across
+// prelude: int64 uint32 Vec load store Sum from_thread with_thread tree carry combined_across
 
 // where: n0 = x.size(1), n1 = x.size(0), x_stride1 = x.size(1), y_stride1 = x.size(1)
 // requires: x.size(0) == y.size(0), x.size(1) == y.size(1)

@@ -3,7 +3,7 @@
 //     e = exp(x - m)
 //     return e / e.sum(-1, keepdim=True)
 //
-// prelude: int64 uint32 inf Vec load store maximum Sum Largest tree quotient_of carry combined_across
+// prelude: int64 uint32 inf Vec load store maximum Sum Largest from_thread with_thread tree quotient_of combined_across
 
 // where: n0 = x.size(0), n1 = x.size(1), x_stride1 = x.stride(1), out_stride1 = out.stride(1)
 // requires: x.size(1) - 1 >= 0
@@ -15,18 +15,17 @@
 //   x.size(0) + x.size(1)*x.stride(1) - x.stride(1) <= 2147483647,
 //   x.size(0) + x.size(1)*out.stride(1) - out.stride(1) <= 2147483647, n0 % 8 == 0, n1 % 4 == 0, x_stride1 % 4 == 0,
 //   out_stride1 % 4 == 0
-// launch: entry=softmax, grid=ceil(n0 / 128), block=1024, args=x, out, n0, n1, x_stride1, out_stride1
-extern "C" __global__ void __launch_bounds__(1024) softmax(
+// launch: entry=softmax, grid=ceil(n0 / 32), block=512, args=x, out, n0, n1, x_stride1, out_stride1
+extern "C" __global__ void __launch_bounds__(512) softmax(
         const float* __restrict__ x,  // at row + i * x_stride1
         float* __restrict__ out,      // at row + i * out_stride1
         const uint32 n0,              // extent of i0
         const uint32 n1,              // extent of i1
         const int x_stride1,
         const int out_stride1) {
-    const int thread = threadIdx.x / 32;
-    const int row = blockIdx.x * 128 + threadIdx.x % 32 * 4;
+    const int thread = threadIdx.x / 8;
+    const int row = blockIdx.x * 32 + threadIdx.x % 8 * 4;
     if (row >= n0) return;
-    const int first = thread * 8;
     const int last = n1 - 1;
 
     Vec<float, 4> m_of[4];
@@ -37,73 +36,66 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
             m_of[c][k] = -inf;
         }
     }
-#pragma unroll 1
-    for (int g = 0; g < 8; g += 4) {
-        for (int from = first + g; from < n1; from += 256) {
-            Vec<float, 4> x4[4];
+    Vec<float, 4> x4[2][4];
+#pragma unroll
+    for (int f = 0; f < 2; ++f) {
+        const int from = thread * 4 + f * 256;
+        if (from < n1) {
 #pragma unroll
             for (int v = 0; v < 4; ++v) {
                 const int i = from + v;
                 const int at = min(i, last);
-                x4[v] = load<4>(x, row + at * x_stride1);
+                x4[f][v] = load<4>(x, row + at * x_stride1);
             }
+        }
+    }
+#pragma unroll
+    for (int f = 0; f < 2; ++f) {
+        const int from = thread * 4 + f * 256;
+        if (from < n1) {
 #pragma unroll
             for (int v = 0; v < 4; ++v) {
                 const int i = from + v;
                 if (i < n1) {
 #pragma unroll
                     for (int k = 0; k < 4; ++k) {
-                        m_of[v][k] = maximum(x4[v][k], m_of[v][k]);
+                        m_of[v][k] = maximum(x4[f][v][k], m_of[v][k]);
                     }
                 }
             }
         }
     }
-    const Vec<float, 4> m = combined_across<Largest, 32, 32, 0>(tree<Largest, 4>(m_of));
-    Vec<float, 4> sum_levels[2];
-#pragma unroll 1
-    for (int g = 0; g < 8; g += 4) {
-        Vec<float, 4> sum_of[4];
+    const Vec<float, 4> m = combined_across<Largest, 64, 8, 0>(tree<Largest, 4>(m_of));
+    Vec<float, 4> sum_of[4];
 #pragma unroll
-        for (int c = 0; c < 4; ++c) {
+    for (int c = 0; c < 4; ++c) {
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                sum_of[c][k] = 0.0f;
-            }
+        for (int k = 0; k < 4; ++k) {
+            sum_of[c][k] = 0.0f;
         }
-        for (int from = first + g; from < n1; from += 256) {
-            Vec<float, 4> x4_1[4];
+    }
 #pragma unroll
-            for (int v = 0; v < 4; ++v) {
-                const int i = from + v;
-                const int at = min(i, last);
-                x4_1[v] = load<4>(x, row + at * x_stride1);
-            }
+    for (int f = 0; f < 2; ++f) {
+        const int from = thread * 4 + f * 256;
+        if (from < n1) {
 #pragma unroll
             for (int v = 0; v < 4; ++v) {
                 const int i = from + v;
                 if (i < n1) {
 #pragma unroll
                     for (int k = 0; k < 4; ++k) {
-                        const float e = expf(x4_1[v][k] - m[k]);
+                        const float e = expf(x4[f][v][k] - m[k]);
                         sum_of[v][k] = sum_of[v][k] + e;
                     }
                 }
             }
         }
-        carry<Sum>(sum_levels, g / 4, tree<Sum, 4>(sum_of));
     }
-    const Vec<float, 4> sum = combined_across<Sum, 32, 32, 1>(sum_levels[1]);
-#pragma unroll 1
-    for (int g = 0; g < 8; g += 4) {
-        for (int from = first + g; from < n1; from += 256) {
-            Vec<float, 4> x4_2[4];
+    const Vec<float, 4> sum = combined_across<Sum, 64, 8, 1>(tree<Sum, 4>(sum_of));
 #pragma unroll
-            for (int v = 0; v < 4; ++v) {
-                const int i = from + v;
-                const int at = min(i, last);
-                x4_2[v] = load<4>(x, row + at * x_stride1);
-            }
+    for (int f = 0; f < 2; ++f) {
+        const int from = thread * 4 + f * 256;
+        if (from < n1) {
 #pragma unroll
             for (int v = 0; v < 4; ++v) {
                 const int i = from + v;
@@ -111,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(1024) softmax(
                     Vec<float, 4> out4;
 #pragma unroll
                     for (int k = 0; k < 4; ++k) {
-                        const float e = expf(x4_2[v][k] - m[k]);
+                        const float e = expf(x4[f][v][k] - m[k]);
                         out4[k] = quotient_of(e, sum[k]);
                     }
                     store(out, row + i * out_stride1, out4);
