@@ -123,7 +123,8 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
                     .cost = cost_of(graph, outline),
                     .has_transcendentals = std::ranges::any_of(nodes_of(graph, outline), is_function),
                     .depends_on_vector_width = std::ranges::any_of(nodes_of(graph, outline), depends_on_width),
-                    .long_axes = layout.long_axes,
+                    .column_bits = layout.column_bits,
+                    .transposed_bits = layout.transposed_bits,
                     .results_alias = layout.results_alias,
                     .has_short_rows = layout.has_short_rows,
                     .has_long_rows = layout.has_long_rows,
@@ -161,8 +162,10 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
     result.alignment = access.alignment;
     result.kind = use.kind;
     result.unit_axis = kNoAxis;
-    for (uint32_t d = 0; d < layout.rank; ++d)
+    for (uint32_t d = 0; d < layout.rank; ++d) {
       if (access.axes[d] == StrideClass::One) result.unit_axis = d;
+      if (access.axes[d] == StrideClass::Zero && d < 64) result.constant_axes |= uint64_t{1} << d;
+    }
     if (layout.reduces) {
       result.varies_in_row = varies_in_rows(layout, access);
       result.phase = phases[a];

@@ -21,9 +21,10 @@ struct AccessFacts {
   StrideClass next_outer = StrideClass::One;  ///< the stride along the axis outside the innermost one
   uint32_t unit_axis = 0;                     ///< the innermost axis of stride 1; kNoAxis if there is none
   bool is_linear = true;                      ///< element i of the domain is i elements after the first
-  bool broadcasts = false;  ///< it is constant along some axis, so it reads less than the domain's size
-  bool is_uniform = false;  ///< it varies along no axis
-  uint32_t alignment = 16;  ///< in bytes, of the addresses that AccessLayout::alignment describes
+  bool broadcasts = false;     ///< it is constant along some axis, so it reads less than the domain's size
+  bool is_uniform = false;     ///< it varies along no axis
+  uint64_t constant_axes = 0;  ///< bit d: it is constant along axis d
+  uint32_t alignment = 16;     ///< in bytes, of the addresses that AccessLayout::alignment describes
   AccessUse::Kind kind = AccessUse::Kind::Load;
   bool widens = false;            ///< computations use it in a wider type
   bool may_stay_float32 = false;  ///< float16 that the kernel may hold as float32: its exact bits are never used
@@ -51,14 +52,14 @@ bool is_transposed(const AccessFacts& access, uint32_t axis);
 
 /// The properties of a kernel.
 struct KernelFacts {
-  std::vector<AccessFacts> accesses;     ///< one per access of the outline
-  uint32_t rank = 1;                     ///< number of axes
-  uint32_t inner_multiple = 16;          ///< a power of two of which the innermost extent is a multiple
-  uint32_t cost = 0;                     ///< of computing an element, in instructions (cost.h)
-  uint32_t loads = 0;                    ///< load accesses, without those of workspaces
-  bool has_transcendentals = false;      ///< it computes transcendental functions
-  bool depends_on_vector_width = false;  ///< CPU: some function does, see cost.h
-  uint64_t long_axes = 0;                ///< bit d: axis d has at least kLongAxis elements
+  std::vector<AccessFacts> accesses;             ///< one per access of the outline
+  uint32_t rank = 1;                             ///< number of axes
+  uint32_t inner_multiple = 16;                  ///< a power of two of which the innermost extent is a multiple
+  uint32_t cost = 0;                             ///< of computing an element, in instructions (cost.h)
+  uint32_t loads = 0;                            ///< load accesses, without those of workspaces
+  bool has_transcendentals = false;              ///< it computes transcendental functions
+  bool depends_on_vector_width = false;          ///< CPU: some function does, see cost.h
+  uint8_t column_bits = 0, transposed_bits = 0;  ///< see KernelLayout
   // results_alias: a result overlaps an input or another result. The other fields are properties of the innermost axis,
   // for which KernelLayout has the exact conditions: has_short_rows (CPU) if it is short and there are other axes;
   // has_long_rows (CUDA) if it is long and no multiple of a vector; has_many_steps (CUDA) if it is long and the domain

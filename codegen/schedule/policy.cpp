@@ -206,22 +206,24 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
 
 // A load that is contiguous along another axis than the results reads a sector per element. A load through a tile in
 // shared memory is coalesced (docs/performance.md: shared-memory-tile). If several axes qualify, the one with most
-// bytes is chosen. The extents of both axes must fill a good part of a tile's side.
+// bytes is chosen. Without a tile, a warp's loads are nearly coalesced if the innermost axis is short; if both axes are,
+// blocks read what their neighbours have read.
 uint32_t axis_across(const KernelFacts& facts) {
   if (facts.rank < 2 || facts.has_regions) return kNoAxis;
-  const auto is_long = [&](uint32_t axis) { return axis < 64 && (facts.long_axes >> axis & 1) != 0; };
+  constexpr uint32_t kShortBits = 2, kSmallBits = 9;
   for (const AccessFacts& access : facts.accesses) {
     if (access.is_grouped || access.kind == Kind::Gather) return kNoAxis;
     if (access.kind == Kind::Store && access.inner != StrideClass::One) return kNoAxis;
   }
-  const uint32_t axis = most_transposed_axis(facts);
-  return axis != kNoAxis && is_long(axis) && is_long(facts.rank - 1) ? axis : kNoAxis;
+  if (facts.column_bits <= kShortBits || facts.column_bits + facts.transposed_bits < kSmallBits) return kNoAxis;
+  return most_transposed_axis(facts);
 }
 
-// 64 by 64 elements, unless the tiles need more shared memory than every GPU provides by default. Vectors of 16 bytes
-// on both sides if all rows are aligned (docs/performance.md: shared-memory-tile).
+// 64 by 64 elements, or 1024 if the tiles would need more shared memory than every GPU provides by default. If an axis
+// is shorter, the tile is longer along the other one. Vectors of 16 bytes on both sides if all rows are aligned
+// (docs/performance.md: shared-memory-tile).
 TileSize tile_size_for(const KernelFacts& facts) {
-  constexpr uint32_t kSharedBytes = 48 << 10;
+  constexpr uint32_t kSharedBytes = 48 << 10, kThreads = 256;
   const uint32_t across = axis_across(facts);
   uint32_t widest = 1;
   bool are_aligned = true;
@@ -232,9 +234,18 @@ TileSize tile_size_for(const KernelFacts& facts) {
     widest = std::max(widest, access.bytes);
     are_aligned &= is_aligned_in_rows(access, facts, kVectorBytes / access.bytes);
   }
-  const uint32_t side = transposed_bytes(facts, across) * 64 * 65 <= kSharedBytes ? 64 : 32;
-  const uint32_t lanes = are_aligned ? kVectorBytes / widest : 1;
-  return {side, side == 64 ? lanes : std::min(lanes, 4u)};
+  const uint32_t bytes = transposed_bytes(facts, across), longest_row = 1u << facts.transposed_bits,
+                 longest_column = 1u << facts.column_bits;
+  TileSize size{64, 64, are_aligned ? kVectorBytes / widest : 1};
+  const auto fit = [&](uint32_t elements) {
+    const uint32_t side = elements == 4096 ? 64 : 32;
+    size.rows = std::min(longest_row, std::max(side, elements / longest_column));
+    size.columns = std::min(longest_column, std::max(side, elements / longest_row));
+  };
+  fit(4096);
+  if (bytes * size.rows * (size.columns + 1) > kSharedBytes) fit(1024);
+  size.lanes = std::min({size.lanes, size.rows, size.columns, std::max(1u, size.rows * size.columns / kThreads)});
+  return size;
 }
 
 // An unaligned load is assembled from the two aligned vectors around it; the second one is also another thread's first
@@ -245,7 +256,10 @@ How how_for(const AccessFacts& access, const KernelFacts& facts, Preset preset, 
   const bool shares_row = preset == Preset::Single || preset == Preset::Flat || preset == Preset::RowByRow;
   if (access.is_uniform || (shares_row && access.inner == StrideClass::Zero)) return How::Fixed;
   if (preset == Preset::Tile) {
-    if (is_transposed(access, axis_across(facts))) return How::Staged;
+    const uint32_t across = axis_across(facts);
+    if (is_transposed(access, across)) return How::Staged;
+    if (access.inner == StrideClass::Zero && across < 64 && (access.constant_axes >> across & 1) != 0)
+      return How::Fixed;
     const bool is_vector = lanes > 1 && access.inner == StrideClass::One && is_aligned_in_rows(access, facts, lanes);
     return is_vector ? How::Vector : How::Single;
   }

@@ -36,7 +36,7 @@ enum class Preset : uint8_t {
   RowByRow,  ///< as Flat, but each block has one row, or a part of one. The first and the last vector may cross the
              ///< row's ends
   Carried,   ///< a vector of adjacent elements per thread, which may cross ends of rows
-  Tile,      ///< vectors in several rows of a square tile of the domain
+  Tile,      ///< vectors in several rows of a tile of the domain
   Interleaved,  ///< several elements per thread, as far apart as the block has threads
 };
 
@@ -65,9 +65,10 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes);
 
 /// CUDA: the axis that spans a tile together with the innermost one; kNoAxis if no tile is used.
 uint32_t axis_across(const KernelFacts& facts);
-/// Rows (and columns) of a tile, and the elements per thread.
+/// The elements of a tile along the axis `axis_across` and along the innermost axis, and the elements of a thread's
+/// vector.
 struct TileSize {
-  uint32_t side, lanes;
+  uint32_t rows, columns, lanes;
 };
 TileSize tile_size_for(const KernelFacts& facts);
 

@@ -128,11 +128,11 @@ Coordinates coordinates_of(Preset preset, uint32_t rank) {
 /// A thread has `lanes` adjacent elements along the innermost axis, in several rows of the tile. Blocks are numbered in
 /// the order of the domain's axes, so that blocks that run at once write long contiguous ranges (docs/performance.md:
 /// tile-block-order).
-LoopMaps maps_of_tile(uint32_t rank, uint32_t across, uint32_t side, uint32_t threads, uint32_t lanes) {
-  const uint32_t columns = side / lanes, rows = threads / columns;
+LoopMaps maps_of_tile(uint32_t rank, uint32_t across, TileSize size, uint32_t threads, uint32_t lanes) {
+  const uint32_t columns = size.columns / lanes, rows = std::min(size.rows, threads / columns);
   LoopMaps maps;
   for (uint32_t d = 0; d + 1 < rank; ++d) maps.push_back({d, 1, {{Scope::Grid}}});
-  maps[across].loops = {{Scope::Grid}, {Scope::Vector, side / rows}, {Scope::Block, rows}};
+  maps[across].loops = {{Scope::Grid}, {Scope::Vector, size.rows / rows}, {Scope::Block, rows}};
   maps.push_back({rank - 1, 1, {{Scope::Grid}, {Scope::Block, columns}, {Scope::Vector, lanes}}});
   return maps;
 }
@@ -161,7 +161,7 @@ Schedule on_cuda(const KernelOutline& outline, const KernelLayout& layout, const
   if (layout.rank == 0) return schedule;
   if (preset == Preset::Tile) {
     schedule.tile_axis = axis_across(facts);
-    schedule.loop_maps = maps_of_tile(layout.rank, schedule.tile_axis, tile_size_for(facts).side, steps.threads, lanes);
+    schedule.loop_maps = maps_of_tile(layout.rank, schedule.tile_axis, tile_size_for(facts), steps.threads, lanes);
     return schedule;
   }
   schedule.uses_quotient_of = uses_quotient_of(facts);

@@ -120,7 +120,7 @@ struct Schedule {
   /// CUDA: the number of chunks of each column for fused column partials: row r belongs to chunk r mod this number.
   /// 0: there are no such partials.
   uint32_t column_chunks() const;
-  /// Whether a block computes a square tile of the domain instead of a linear range.
+  /// Whether a block computes a tile of the domain instead of a linear range.
   bool is_tile() const {
     return loop_maps.size() > 1 && std::ranges::count(accesses, AccessSchedule::How::Staged, &AccessSchedule::how) > 0;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <optional>
 
 #include "codegen/shape/partition.h"
 
@@ -104,6 +105,35 @@ uint8_t alignment_of(const AccessLayout& access, const AccessGeometry& geometry,
   return alignment;
 }
 
+/// The axis along which the transposed loads are contiguous that have the most bytes per element; none if no load is
+/// contiguous along another axis than the innermost one.
+std::optional<size_t> most_transposed_axis(const KernelOutline& kernel, const KernelLayout& layout) {
+  std::vector<int> bytes(layout.rank);
+  for (size_t a = 0; a < kernel.accesses.size(); ++a) {
+    const AccessLayout& access = layout.accesses[a];
+    if (kernel.accesses[a].kind == AccessUse::Kind::Load && access.axes.back() == StrideClass::Other &&
+        access.unit_axis() < layout.rank)
+      bytes[access.unit_axis()] += ir::size_of(kernel.accesses[a].dtype);
+  }
+  const auto most = std::ranges::max_element(bytes);
+  return *most == 0 ? std::nullopt : std::optional(static_cast<size_t>(most - bytes.begin()));
+}
+
+/// Sets column_bits and transposed_bits.
+void measure_tile(const KernelOutline& kernel, const KernelGeometry& geometry, KernelLayout& layout) {
+  if (layout.rank < 2) return;
+  const std::optional<size_t> transposed = most_transposed_axis(kernel, layout);
+  if (!transposed) return;
+  const auto bits = [&](size_t axis) {
+    const auto extent = static_cast<uint64_t>(std::max<int64_t>(geometry.extents[axis], 1));
+    return std::min(static_cast<uint8_t>(std::bit_width(extent - 1)), kLongTileBits);
+  };
+  layout.column_bits = bits(layout.rank - 1);
+  layout.transposed_bits = bits(*transposed);
+  if (std::min(layout.column_bits, layout.transposed_bits) >= kLargeTileBits)
+    layout.column_bits = layout.transposed_bits = kLargeTileBits;
+}
+
 }  // namespace
 
 size_t AccessLayout::unit_axis() const {
@@ -121,7 +151,7 @@ Lengths lengths_of(const KernelLayout& layout) {
 
 std::string KernelLayout::text() const {
   std::string text = fmt::format("{} axes, {}-bit, rows of {}k", rank, index_bits, inner_multiple);
-  if (long_axes != 0) text += fmt::format(", long {:b}", long_axes);
+  if (transposed_bits != 0) text += fmt::format(", 2^{} by 2^{} transposed", transposed_bits, column_bits);
   if (has_short_rows) text += ", short";
   if (has_long_rows) text += ", long rows";
   if (has_many_steps) text += ", many steps";
@@ -201,8 +231,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
         layout.length_eighths = 0, layout.fills_eighths = false;
       }
   }
-  for (size_t d = 0; d < geometry.extents.size() && layout.rank > 1; ++d)
-    if (d < 64 && geometry.extents[d] >= kLongAxis) layout.long_axes |= uint64_t{1} << d;
+  if (!layout.reduces) measure_tile(kernel, geometry, layout);
   layout.has_short_rows = layout.rank > 1 && geometry.extents.back() <= kShortRow;
   if (layout.rank > 1 || (layout.reduces && layout.rank > 0))
     layout.inner_multiple = std::min(power_of_two_in(static_cast<uint64_t>(geometry.extents.back())),
@@ -240,7 +269,7 @@ KernelLayout relevant_to(const Target& target, KernelLayout layout) {
                                                             : UINT8_MAX))
     layout.reduced_axis_multiple = 1;
   layout.row_axis_multiple = 1;
-  layout.long_axes = 0;
+  layout.column_bits = layout.transposed_bits = 0;
   layout.has_long_rows = layout.has_many_steps = false;
   for (AccessLayout& access : layout.accesses) access.alignment = 1;
   return layout;

@@ -14,8 +14,7 @@
 
 namespace ingot::codegen {
 
-// Bounds of the fields long_axes, has_short_rows and has_long_rows of KernelLayout, in elements.
-inline constexpr int64_t kLongAxis = 32;
+// Bounds of the fields has_short_rows and has_long_rows of KernelLayout, in elements.
 inline constexpr int64_t kShortRow = 64;
 inline constexpr int64_t kLongRow = 1 << 10;
 
@@ -29,6 +28,9 @@ inline constexpr int kFineBits = 5, kLongestFineBitsOnce = 14, kLongestFineBits 
 
 /// More than 2^kManyRowsBits rows do not change the schedule.
 inline constexpr int kManyRowsBits = 12;
+
+/// Limits of column_bits and transposed_bits: if both are large, and if one is less.
+inline constexpr uint8_t kLargeTileBits = 6, kLongTileBits = 8;
 
 /// CPU: a stride from 2 to this one, along the innermost axis, is a constant in the kernel (`inner_step`).
 inline constexpr int64_t kSmallStep = 4;
@@ -80,7 +82,9 @@ struct KernelLayout {
   /// CPU, if rows are reduced: the largest power of two, at most 64, that divides the innermost extent; 1 if it is less
   /// than 8 or does not matter.
   uint8_t reduced_axis_multiple = 1;
-  uint64_t long_axes = 0;       ///< bit d: axis d has at least kLongAxis elements, so that half a tile is filled
+  /// CUDA, if nothing is reduced: log2 of the extents, rounded up and limited, of the innermost axis and of the axis
+  /// along which transposed loads are contiguous; 0 if there is no such load. From them follow the sides of a tile.
+  uint8_t column_bits = 0, transposed_bits = 0;
   bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow elements
   /// CUDA, if nothing is reduced: there are several axes, and the innermost one has at least kLongRow elements, which
   /// are no multiple of 8.

@@ -186,8 +186,9 @@ TEST(Layout, TargetsIgnoreIrrelevantProperties) {
   EXPECT_FALSE(differ(kCuda, {256, 2}, {256, 3}));
   EXPECT_FALSE(differ(kCpu, {80, 1}, {81, 1})) << "alignment";
   EXPECT_TRUE(differ(kCuda, {80, 1}, {81, 1}));
-  EXPECT_FALSE(differ(kCpu, {80, 1}, {80, 1}, 40)) << "long axes";
-  EXPECT_TRUE(differ(kCuda, {80, 1}, {80, 1}, 40));
+  EXPECT_FALSE(differ(kCpu, {1, 80}, {1, 80}, 40)) << "the sides of a tile";
+  EXPECT_TRUE(differ(kCuda, {1, 80}, {1, 80}, 40));
+  EXPECT_FALSE(differ(kCuda, {80, 1}, {80, 1}, 40)) << "no load is transposed";
 }
 
 TEST(Layout, RecordsAlignment) {

@@ -164,12 +164,37 @@ TEST(Accesses, FollowTheMemoryLayout) {
   EXPECT_EQ(how(stored(4, 4), Preset::Flat), How::Single);
 }
 
+TEST(Tiles, AreLongIfAnAxisIsShort) {
+  AccessFacts transposed = strided(4);
+  transposed.unit_axis = 0;
+  const auto facts = [&](uint8_t transposed_bits, uint8_t column_bits, size_t loads = 1) {
+    KernelFacts result{
+        .accesses = {stored(4)}, .rank = 2, .column_bits = column_bits, .transposed_bits = transposed_bits};
+    result.accesses.insert(result.accesses.begin(), loads, transposed);
+    return result;
+  };
+  const auto size = [&](auto... arguments) {
+    const TileSize tile = tile_size_for(facts(arguments...));
+    return std::pair(tile.rows, tile.columns);
+  };
+  EXPECT_EQ(size(6, 6), std::pair(64u, 64u));
+  EXPECT_EQ(size(6, 6, 4), std::pair(32u, 32u)) << "four tiles of 64 by 64 elements are too large";
+  EXPECT_EQ(size(4, 8), std::pair(16u, 256u));
+  EXPECT_EQ(size(8, 3), std::pair(256u, 8u));
+  EXPECT_EQ(size(2, 7), std::pair(4u, 128u));
+  EXPECT_EQ(axis_across(facts(8, 2)), kNoAxis) << "a warp's loads are nearly coalesced";
+  EXPECT_EQ(axis_across(facts(3, 3)), kNoAxis) << "a block would have few elements";
+}
+
 TEST(Tiles, UseVectorsIfEveryRowIsAligned) {
   AccessFacts transposed = strided(4);
   transposed.unit_axis = 0;
   const auto facts = [&](uint32_t inner_multiple) {
-    return KernelFacts{
-        .accesses = {transposed, stored(4)}, .rank = 2, .inner_multiple = inner_multiple, .long_axes = 0b11};
+    return KernelFacts{.accesses = {transposed, stored(4)},
+                       .rank = 2,
+                       .inner_multiple = inner_multiple,
+                       .column_bits = 6,
+                       .transposed_bits = 6};
   };
   EXPECT_EQ(tile_size_for(facts(4)).lanes, 4u);
   EXPECT_EQ(tile_size_for(facts(2)).lanes, 1u) << "the second row begins between vectors";

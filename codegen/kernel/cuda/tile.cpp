@@ -9,7 +9,7 @@
 #include "codegen/kernel/memory.h"
 #include "codegen/kernel/targets.h"
 
-// A block computes a square tile of the domain, spanned by the innermost axis and another axis along which some
+// A block computes a tile of the domain, spanned by the innermost axis and another axis along which some
 // accesses are contiguous. Rows of the tile are along the innermost axis. A thread computes `lanes_` adjacent elements
 // in each of `thread_rows_` rows. Accesses that are contiguous along the other axis are loaded with rows and columns
 // exchanged, so that their loads are coalesced, too. These elements are transposed in shared memory.
@@ -28,10 +28,10 @@ class Tile : public Space, public AccessEmitter {
     row_axis_ = schedule_.tile_axis;
     column_axis_ = context.rank() - 1;
     lanes_ = schedule_.lanes();
-    const LoopMap& across = schedule_.loop_maps[row_axis_];
+    const LoopMap &across = schedule_.loop_maps[row_axis_], &along = schedule_.loop_maps[column_axis_];
     thread_rows_ = across.count(Scope::Vector);
-    row_step_ = across.count(Scope::Block);
-    size_ = thread_rows_ * row_step_;
+    rows_ = thread_rows_ * across.count(Scope::Block);
+    columns_ = along.count(Scope::Block) * lanes_;
     uint32_t scope = 0;
     for (Pass* pass : {&whole_[0], &whole_[1], &clamped_[0], &clamped_[1], &fill_, &compute_, &write_})
       *pass = {assembly_.variable_called(name_of("s"), Level::Fetch),
@@ -45,8 +45,7 @@ class Tile : public Space, public AccessEmitter {
     for (uint32_t a = 0; a < schedule_.accesses.size(); ++a)
       if (context_.outline.accesses[a].kind == Kind::Load && schedule_.accesses[a].how != How::Fixed) prepare(a);
     enter(compute_);
-    // If a thread has a single row, values per thread are computed among those of the row.
-    assembly_.set_block({Level::Kernel, Level::Row, Level::Thread}, thread_rows_ == 1 ? compute_.rows : thread_);
+    assembly_.set_block({Level::Kernel, Level::Row, Level::Thread}, thread_block());
     assembly_.set_block({Level::Fetch, Level::Element}, compute_.lanes);
     const std::vector<ValueId> results =
         compute(context_, assembly_, memory_, *this, job_of_output_blocks(context_.graph, context_.outline));
@@ -63,7 +62,7 @@ class Tile : public Space, public AccessEmitter {
   ValueId coordinate(uint32_t axis, Level level) override {
     if (axis != row_axis_ && axis != column_axis_) return corner_.at(axis);
     const bool is_row = (axis == row_axis_) != exchanged_;
-    if (!is_row && level <= Level::Thread) return assembly_.index(IndexOp::Add, corner_.at(axis), column_);
+    if (!is_row && level <= Level::Thread) return assembly_.index(IndexOp::Add, corner_.at(axis), place().column);
     const std::string name = name_of(fmt::format("i{}", axis));
     ValueId& cached = pass_->coordinates[{axis, exchanged_, clamps_}];
     if (cached) return cached;
@@ -73,7 +72,8 @@ class Tile : public Space, public AccessEmitter {
     if (clamps_)
       at = assembly_.index(IndexOp::Min, at,
                            assembly_.index(IndexOp::Sub, assembly_.read(memory_.extent(axis)), assembly_.integer(1)));
-    return cached = assembly_.let(is_row || lanes_ == 1 ? pass_->rows : pass_->lanes, at, name);
+    Body& once = pass_ == &compute_ ? thread_block() : pass_->rows;
+    return cached = assembly_.let(is_row ? pass_->rows : lanes_ == 1 ? once : pass_->lanes, at, name);
   }
   ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
   uint32_t first_axis(uint32_t) const override { return 0; }
@@ -128,7 +128,7 @@ class Tile : public Space, public AccessEmitter {
     ValueId block =
         assembly_.add({.kind = Value::Kind::Block, .type = {ir::DType::U32}, .naming = Value::Naming::Inline});
     for (uint32_t axis = context_.rank(); axis-- > 0;) {
-      const uint32_t step = axis == row_axis_ || axis == column_axis_ ? size_ : 1;
+      const uint32_t step = size_along(axis);
       const bool is_last = axis == 0;
       ValueId count;
       if (!is_last) count = step == 1 ? assembly_.read(memory_.extent(axis)) : tiles_along(axis);
@@ -143,39 +143,64 @@ class Tile : public Space, public AccessEmitter {
                                           .type = {ir::DType::U32},
                                           .level = Level::Thread,
                                           .naming = Value::Naming::Inline});
-    const ValueId across = assembly_.integer(size_ / lanes_);
-    row_ = assembly_.let(indices, assembly_.index(IndexOp::Div, thread, across), assembly_.claim("r"));
-    ValueId column = assembly_.index(IndexOp::Rem, thread, across);
-    if (lanes_ > 1) column = assembly_.index(IndexOp::Mul, column, assembly_.integer(lanes_));
-    column_ = assembly_.let(indices, column, assembly_.claim("c"));
-    for (const ValueId id : {row_, column_}) assembly_[id].type = {};
+    places_[0] = place_of(thread, columns_);
+    places_[1] = rows_ == columns_ ? places_[0] : place_of(thread, rows_);
     is_whole_ = assembly_.let(indices, assembly_.index(IndexOp::And, ends_within(row_axis_), ends_within(column_axis_)),
                               assembly_.claim("whole"));
   }
 
+  /// The tile's elements along an axis; 1 if it does not span this axis.
+  uint32_t size_along(uint32_t axis) const { return axis == row_axis_ ? rows_ : axis == column_axis_ ? columns_ : 1; }
+
   /// The number of tiles along an axis.
   ValueId tiles_along(uint32_t axis) {
+    const uint32_t size = size_along(axis);
     const ValueId rounded =
-        assembly_.index(IndexOp::Add, assembly_.read(memory_.extent(axis)), assembly_.integer(size_ - 1));
-    return assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::Div, rounded, assembly_.integer(size_)),
+        assembly_.index(IndexOp::Add, assembly_.read(memory_.extent(axis)), assembly_.integer(size - 1));
+    return assembly_.let(assembly_.kernel.indices, assembly_.index(IndexOp::Div, rounded, assembly_.integer(size)),
                          assembly_.claim(fmt::format("tiles{}", axis)));
   }
 
+  /// The first element of a thread within the tile, and the distance between the thread's rows.
+  struct Place {
+    ValueId row, column;
+    uint32_t row_step = 1;
+  };
+
+  /// The place of a thread in a tile whose rows have `columns` elements.
+  Place place_of(ValueId thread, uint32_t columns) {
+    Body& indices = assembly_.kernel.indices;
+    const ValueId across = assembly_.integer(columns / lanes_);
+    Place place;
+    place.row = assembly_.let(indices, assembly_.index(IndexOp::Div, thread, across), assembly_.claim("r"));
+    place.row_step = rows_ * columns_ / columns / thread_rows_;
+    ValueId column = assembly_.index(IndexOp::Rem, thread, across);
+    if (lanes_ > 1) column = assembly_.index(IndexOp::Mul, column, assembly_.integer(lanes_));
+    place.column = assembly_.let(indices, column, assembly_.claim("c"));
+    for (const ValueId id : {place.row, place.column}) assembly_[id].type = {};
+    return place;
+  }
+  const Place& place() const { return places_[exchanged_]; }
+
   /// Whether the tile ends within the domain along an axis.
   ValueId ends_within(uint32_t axis) {
-    const ValueId end = assembly_.index(IndexOp::Add, corner_.at(axis), assembly_.integer(size_));
+    const ValueId end = assembly_.index(IndexOp::Add, corner_.at(axis), assembly_.integer(size_along(axis)));
     return assembly_.index(IndexOp::LessEqual, end, assembly_.read(memory_.extent(axis)));
   }
 
   /// The row and the column, within the tile, of a thread's current element. Each is a sum of these terms.
   std::vector<ValueId> row() {
-    if (thread_rows_ == 1) return {row_};
-    return {row_, assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(row_step_))};
+    if (thread_rows_ == 1) return {place().row};
+    return {place().row,
+            assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(place().row_step))};
   }
   std::vector<ValueId> column() {
-    if (lanes_ == 1) return {column_};
-    return {column_, assembly_.read(pass_->lane)};
+    if (lanes_ == 1) return {place().column};
+    return {place().column, assembly_.read(pass_->lane)};
   }
+
+  /// The block of values per thread: if a thread has a single row, among those of the row.
+  Body& thread_block() { return thread_rows_ == 1 ? compute_.rows : thread_; }
 
   // Loads
 
@@ -231,7 +256,7 @@ class Tile : public Space, public AccessEmitter {
   void stage(uint32_t access) {
     const SymbolId tile = assembly_.variable(assembly_[memory_.pointer(access)].name + "_tile",
                                              {memory_.type_in_memory(access)}, Level::Thread);
-    assembly_[tile].extents = {size_, size_ + 1};
+    assembly_[tile].extents = {rows_, columns_ + 1};
     assembly_[tile].is_shared = true;
     tiles_[access] = tile;
     shared_.push_back({Declare{tile}});
@@ -333,7 +358,7 @@ class Tile : public Space, public AccessEmitter {
   Memory memory_;
   uint32_t row_axis_ = 0, column_axis_ = 0;  ///< the axes of the tile: from row to row, and along a row
   uint32_t lanes_ = 1, thread_rows_ = 1;     ///< elements of a thread's vector, and rows of a thread
-  uint32_t row_step_ = 1, size_ = 1;         ///< distance between a thread's rows, and the length of the tile's sides
+  uint32_t rows_ = 1, columns_ = 1;          ///< the tile's elements along these axes
   /// The loads of whole tiles, and of tiles that reach past the end of the domain, where coordinates are clamped. Of
   /// each two passes, the second has rows and columns exchanged.
   std::array<Pass, 2> whole_, clamped_;
@@ -343,8 +368,8 @@ class Tile : public Space, public AccessEmitter {
   Pass* pass_ = nullptr;    ///< the current pass
   bool exchanged_ = false;  ///< the current pass exchanges rows and columns
   bool clamps_ = false;     ///< the current pass clamps coordinates to the domain
-  ValueId row_, column_;    ///< of the thread's first element within the tile
-  ValueId is_whole_;        ///< the tile does not reach past the end of the domain
+  std::array<Place, 2> places_;         ///< of the thread; the second one with rows and columns exchanged
+  ValueId is_whole_;                    ///< the tile does not reach past the end of the domain
   std::map<uint32_t, ValueId> corner_;  ///< the block's first coordinate along each axis
   std::map<std::string, std::string> names_;
   std::map<uint32_t, SymbolId> registers_, tiles_;  ///< by access; `tiles_` are in shared memory
