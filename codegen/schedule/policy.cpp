@@ -206,8 +206,8 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
 
 // A load that is contiguous along another axis than the results reads a sector per element. A load through a tile in
 // shared memory is coalesced (docs/performance.md: shared-memory-tile). If several axes qualify, the one with most
-// bytes is chosen. Without a tile, a warp's loads are nearly coalesced if the innermost axis is short; if both axes are,
-// blocks read what their neighbours have read.
+// bytes is chosen. Without a tile, a warp's loads are nearly coalesced if the innermost axis is short; if both axes
+// are, blocks read what their neighbours have read.
 uint32_t axis_across(const KernelFacts& facts) {
   if (facts.rank < 2 || facts.has_regions) return kNoAxis;
   constexpr uint32_t kShortBits = 2, kSmallBits = 9;

@@ -197,7 +197,7 @@ Schedule schedule_of(const Along& rows, const KernelFacts& facts, const KernelLa
 uint32_t chunks_across(const RowsAcross& rows, const KernelLayout& layout) {
   constexpr uint32_t kAccumulatorsOfChunk = 256, kMaxChunks = 1024, kEnough = 4;
   const uint64_t target_count = uint64_t{rows.accumulators / kAccumulatorsOfChunk}
-                                << (kManyRowsBits - layout.rows_bits);
+                                << (kManyRowsBits - std::min<uint32_t>(layout.rows_bits, kManyRowsBits));
   const uint64_t max_count = std::min(rows.accumulators / (rows.threads * rows.group), kMaxChunks);
   const auto chunks = static_cast<uint32_t>(std::min(target_count, max_count));
   return chunks < kEnough ? 1 : chunks;
@@ -209,13 +209,17 @@ bool can_exchange(const RowsAcross& rows, const KernelFacts& facts) {
   return exchanged_bytes(rows.threads * rows.row_threads, rows.row_threads, rows.lanes, facts) <= kSharedBytes;
 }
 
+/// The bytes that a thread loads together.
+uint32_t vector_bytes_across(const RowsAcross& rows, const KernelFacts& facts) {
+  return rows.lanes * kVectorBytes / elements_of_vector(facts);
+}
+
 // Registers hold the rows of a block. With fewer rows, a block has more threads for each, and holds longer ones; but
 // adjacent threads should access 64 bytes together, or better 128 (docs/performance.md: columns-in-registers).
 bool keep_across(RowsAcross& rows, const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kRegisterBytes = 128 << 10, kFewBytes = 128, kMostBytes = 256, kThreads = 256, kMostThreads = 1024;
   constexpr uint32_t kSegment = 128, kLeastSegment = 64;
-  const uint32_t vector_bytes = rows.lanes * kVectorBytes / elements_of_vector(facts),
-                 bytes = rows.lanes * large_bytes(facts);
+  const uint32_t vector_bytes = vector_bytes_across(rows, facts), bytes = rows.lanes * large_bytes(facts);
   const uint64_t length = uint64_t{1} << layout.length_bits;
   if (bytes == 0 || length * bytes > kRegisterBytes) return false;
   rows.threads = std::clamp(static_cast<uint32_t>(length * bytes / kFewBytes), 1u, rows.accumulators / rows.group);
@@ -248,8 +252,14 @@ Schedule rows_across(const KernelFacts& facts, const KernelLayout& layout, bool 
   rows.row_threads =
       std::clamp(padded_rows(layout) / rows.lanes, std::max(2u, kWarp / std::min(kWarp, most_threads)), kWarp);
   rows.threads = std::min(most_threads, warps * kWarp / rows.row_threads);
-  while (rows.threads * rows.row_threads > kWarp && !can_exchange(rows, facts)) rows.threads /= 2;
   if (!has_several_phases) rows.chunks = chunks_across(rows, layout);
+  // If there would be few blocks, each has fewer rows, with more threads each (docs/performance.md: column-sums).
+  constexpr uint32_t kThreads = 1 << 17, kSegment = 128;
+  const auto threads = [&] { return (uint64_t{rows.chunks * rows.threads} << layout.rows_bits) / rows.lanes; };
+  while (threads() < kThreads && rows.row_threads > 2 && 2 * rows.threads <= most_threads / rows.chunks &&
+         rows.row_threads * vector_bytes_across(rows, facts) > kSegment)
+    rows.row_threads /= 2, rows.threads *= 2;
+  while (rows.threads * rows.row_threads > kWarp && !can_exchange(rows, facts)) rows.threads /= 2;
   Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
   if (rows.chunks > 1)
     schedule.finalize_maps = finalize_maps_across(rows.chunks, rows, layout.rank, layout.reduced_axes);

@@ -45,6 +45,9 @@ uint64_t elements_of_step(const Schedule& schedule);
 uint32_t cuda_shared_bytes(uint32_t architecture);
 /// CUDA: the blocks that a cluster may have on any GPU of the architecture.
 uint32_t cuda_cluster_blocks(uint32_t architecture);
+/// From 2^kManyRowsBits rows on, rows alone occupy a GPU.
+inline constexpr uint32_t kManyRowsBits = 12;
+
 /// CUDA: the shared memory in which the warps of a block exchange results, if adjacent threads have adjacent rows.
 uint64_t exchanged_bytes_across(const Schedule& schedule, const KernelFacts& facts);
 /// CUDA: Residency::steps that cover the longest row of a layout.

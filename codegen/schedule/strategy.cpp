@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "codegen/schedule/row_policy.h"
+
 namespace ingot::codegen {
 namespace {
 

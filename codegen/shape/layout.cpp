@@ -192,7 +192,7 @@ KernelLayout classify(const KernelOutline& kernel, const KernelGeometry& geometr
       layout.fills_eighths = int64_t{layout.length_eighths} << layout.length_bits == 8 * geometry.length;
     }
     const auto rows = static_cast<uint64_t>(std::max<int64_t>(geometry.rows(), 1));
-    layout.rows_bits = static_cast<uint8_t>(std::min(static_cast<int>(std::bit_width(rows)) - 1, kManyRowsBits));
+    layout.rows_bits = static_cast<uint8_t>(std::min(static_cast<int>(std::bit_width(rows)) - 1, kMostRowsBits));
     if (!kernel.column_reductions.empty() || kernel.partials_writer)
       layout.column_chunks =
           static_cast<uint16_t>(chunks_of_column(kernel.partials_writer ? geometry.rows() : geometry.length));

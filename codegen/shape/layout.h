@@ -26,8 +26,8 @@ inline constexpr int64_t kManyElements = 1 << 24;
 /// kernels of several phases.
 inline constexpr int kFineBits = 5, kLongestFineBitsOnce = 14, kLongestFineBits = 18;
 
-/// More than 2^kManyRowsBits rows do not change the schedule.
-inline constexpr int kManyRowsBits = 12;
+/// More than 2^kMostRowsBits rows do not change the schedule.
+inline constexpr int kMostRowsBits = 15;
 
 /// Limits of column_bits and transposed_bits: if both are large, and if one is less.
 inline constexpr uint8_t kLargeTileBits = 6, kLongTileBits = 8;
@@ -100,7 +100,7 @@ struct KernelLayout {
   /// kFineBits or above the limit (kLongestFineBits), or if elements of adjacent rows are adjacent in memory.
   uint8_t length_eighths = 0;
   bool fills_eighths = false;   ///< the length is exactly `length_eighths` eighths of 2^length_bits
-  uint8_t rows_bits = 0;        ///< log2 of the number of rows, rounded down; at most kManyRowsBits
+  uint8_t rows_bits = 0;        ///< log2 of the number of rows, rounded down; at most kMostRowsBits
   bool has_empty_rows = false;  ///< a row has no elements, so nothing is read
   /// CUDA: the largest power of two, at most 16, that divides the innermost extent that is not reduced, if for some
   /// load the corresponding elements of adjacent rows are adjacent in memory; otherwise 1.

@@ -135,7 +135,7 @@ struct ReduceCase {
     Prepared prepared = prepare(graph, tensors(), false, strategy);
     if (use_many_rows_kernels)
       for (KernelLayout& layout : prepared.layouts) {
-        layout.rows_bits = kManyRowsBits;
+        layout.rows_bits = kMostRowsBits;
         layout.has_many_steps = layout.has_long_rows;
       }
     return prepared;

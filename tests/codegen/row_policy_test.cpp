@@ -298,8 +298,8 @@ TEST(Rows, FitInSharedMemoryAcross) {
   EXPECT_EQ(many.several_phases().row_threads, 4u);
   EXPECT_EQ(many.several_phases().threads, 128u);
   few.layout.length_bits = many.layout.length_bits = 13;
-  EXPECT_EQ(few.several_phases().threads, 32u);
-  EXPECT_EQ(many.several_phases().threads, 2u);
+  EXPECT_EQ(few.several_phases().threads, 128u);
+  EXPECT_EQ(many.several_phases().threads, 32u);
 }
 
 TEST(Rows, AreInRegistersAcrossIfShort) {
@@ -313,6 +313,14 @@ TEST(Rows, AreInRegistersAcrossIfShort) {
   EXPECT_EQ(rows(4, 11).row_threads, 4u) << "64 bytes, so that the registers of a block suffice";
   EXPECT_EQ(rows(4, 12).steps, 0u);
   EXPECT_EQ(rows(4, 9, 3).row_threads, 2u) << "there are eight rows";
+}
+
+TEST(Rows, AreFewerPerBlockAcrossIfThereWouldBeFewBlocks) {
+  const auto row_threads = [](uint8_t length_bits, uint8_t rows_bits) {
+    return RowSetup({row_elements(2)}, length_bits, rows_bits, true).one_phase().row_threads;
+  };
+  EXPECT_EQ(row_threads(10, 15), 8u) << "128 bytes";
+  EXPECT_EQ(row_threads(16, 12), 32u) << "there are many chunks";
 }
 
 TEST(Rows, HaveMoreThreadsAcrossIfThereAreFew) {
