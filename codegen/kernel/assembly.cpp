@@ -302,6 +302,16 @@ ValueId Assembly::index(IndexOp op, ValueId a, ValueId b) {
       {.kind = Value::Kind::Index, .type = type, .index = op, .operands = {a, b}, .naming = Value::Naming::Inline});
 }
 
+ValueId Assembly::wide(ValueId integer) {
+  const ir::DType dtype = (*this)[integer].type.dtype;
+  if (dtype == ir::DType::I64) return integer;
+  return add({.kind = Value::Kind::Cast,
+              .type = {ir::DType::I64},
+              .operand_type = dtype,
+              .operands = {integer},
+              .naming = Value::Naming::Inline});
+}
+
 ValueId Assembly::sum(const std::vector<ValueId>& terms) {
   if (terms.empty()) return integer(0);
   ValueId total = terms[0];

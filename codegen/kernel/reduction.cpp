@@ -99,8 +99,9 @@ RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, M
         context.schedule.speculative_phase > 0 && ref.phase == context.schedule.speculative_phase;
     for (uint32_t v = 0; v < reduction.types.size(); ++v) {
       reduction.results.push_back(result_of(ref.node, v, reduction.types[v]));
-      const ValueId result = assembly.read(reduction.results[v]);
-      known_[{ref.node, v}] = rows == 1 ? result : assembly.lane(result, assembly.read(lane));
+      ValueId result = assembly.read(reduction.results[v]);
+      if (rows > 1) result = assembly.lane(result, assembly.read(lane));
+      known_[{ref.node, v}] = v > 0 ? assembly.wide(result) : result;
     }
     partials += static_cast<uint32_t>(reduction.types.size());
   }
@@ -118,7 +119,7 @@ RowReduction RowReductions::reduction_of(const KernelOutline::ReductionRef& ref,
                          .first_partial = first_partial};
   const DType dtype = context_.graph[ref.node].dtype;
   for (uint32_t v = 0; v < ir::info(reduction.kind).value_count; ++v)
-    reduction.types.push_back(v == 0 ? dtype : DType::I64);
+    reduction.types.push_back(v == 0 ? dtype : context_.cuda() ? context_.index_dtype() : DType::I64);
   return reduction;
 }
 
@@ -188,8 +189,8 @@ void RowReductions::clear_accumulator(Body& block, const RowReduction& reduction
   Body initial;
   for (uint32_t v = 0; v < reduction.types.size(); ++v) {
     const DType dtype = reduction.types[v];
-    const ir::HostValue none =
-        v == 0 ? value_of_none(reduction.kind, dtype) : ir::HostValue::of(std::numeric_limits<int64_t>::max());
+    // If no element is above the identity, the first one has the result.
+    const ir::HostValue none = v == 0 ? value_of_none(reduction.kind, dtype) : ir::HostValue::of(int64_t{0});
     const ValueId literal =
         assembly_.add({.kind = Value::Kind::Literal, .type = {dtype}, .number = none, .naming = Value::Naming::Inline});
     initial.push_back(

@@ -224,7 +224,7 @@ class Columns : public CudaReduce {
       declare(*reduction, before, after);
       std::vector<ValueId> operands = {*value++};
       if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
-      if (reduction->types.size() > 1) operands.push_back(wide(element_index_));
+      if (reduction->types.size() > 1) operands.push_back(element_index_);
       reductions_.fold(element(), *reduction, accumulator_of_element(), operands);
     }
     for (const uint32_t access : work.stores) store(access, *value++, behind_step);

@@ -102,15 +102,6 @@ ValueId CudaReduce::named(ValueId value, const std::string& name) {
   return value;
 }
 
-ValueId CudaReduce::wide(ValueId index) {
-  if (context_.index_dtype() == ir::DType::I64) return index;
-  return assembly_.add({.kind = Value::Kind::Cast,
-                        .type = {ir::DType::I64},
-                        .operand_type = context_.index_dtype(),
-                        .operands = {index},
-                        .naming = Value::Naming::Inline});
-}
-
 void CudaReduce::launch(uint32_t rows) {
   LaunchInfo& launch = assembly_.kernel.launch;
   launch.block_threads = threads_of(maps_);

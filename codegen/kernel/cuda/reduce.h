@@ -68,8 +68,6 @@ class CudaReduce : public Space, public AccessEmitter {
   ValueId let(Body& block, ValueId value, std::string_view preferred);
   /// Gives an index a name, which must be claimed. The caller emits the Let.
   ValueId named(ValueId value, const std::string& name);
-  /// The index as int64.
-  ValueId wide(ValueId index);
 
   /// Sets the launch: a block has `rows` rows.
   void launch(uint32_t rows);

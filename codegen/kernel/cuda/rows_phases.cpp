@@ -194,7 +194,7 @@ Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value
     }
     std::vector<ValueId> operands = {*value++};
     if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
-    if (reduction->types.size() > 1) operands.push_back(wide(position_in_row()));
+    if (reduction->types.size() > 1) operands.push_back(position_in_row());
     reductions_.fold(folds, *reduction, {accumulator_index(*reduction)}, operands);
   }
   if (!context_.schedule.has_partial_vectors) return folds;

@@ -29,11 +29,11 @@ extern "C" __global__ void __launch_bounds__(128) largest(
         }
     }
     float value_of[4];
-    int64 index_1_of[4];
+    int index_1_of[4];
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
         value_of[c] = -inf;
-        index_1_of[c] = 9223372036854775807LL;
+        index_1_of[c] = 0;
     }
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(128) largest(
         if (v < 1 || i < n1) {
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
-                take_larger(value_of[k], index_1_of[k], x4[v][k], int64(i + k));
+                take_larger(value_of[k], index_1_of[k], x4[v][k], i + k);
             }
         }
     }
@@ -49,6 +49,6 @@ extern "C" __global__ void __launch_bounds__(128) largest(
     const float v1 = value * 2.0f;
     if (threadIdx.x == 0) {
         out0[row] = v1;
-        index[row] = index_1;
+        index[row] = int64(index_1);
     }
 }

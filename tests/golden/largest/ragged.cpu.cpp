@@ -24,7 +24,7 @@ extern "C" void largest(const void* const* arguments, int64 begin, int64 end) {
         int64 index_1_of[64];
         for (int c = 0; c < 64; ++c) {
             value_of[c] = -inf;
-            index_1_of[c] = 9223372036854775807LL;
+            index_1_of[c] = 0LL;
         }
         in_pieces<64>(0, n1, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {

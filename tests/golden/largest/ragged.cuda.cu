@@ -29,11 +29,11 @@ extern "C" __global__ void __launch_bounds__(64) largest(
         }
     }
     float value_of[8];
-    int64 index_1_of[8];
+    int index_1_of[8];
 #pragma unroll
     for (int c = 0; c < 8; ++c) {
         value_of[c] = -inf;
-        index_1_of[c] = 9223372036854775807LL;
+        index_1_of[c] = 0;
     }
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(64) largest(
             for (int k = 0; k < 8; ++k) {
                 const float v1 = float(x8[v][k]);
                 if (v < 1 || i + k < n1) {
-                    take_larger(value_of[k], index_1_of[k], v1, int64(i + k));
+                    take_larger(value_of[k], index_1_of[k], v1, i + k);
                 }
             }
         }
@@ -52,6 +52,6 @@ extern "C" __global__ void __launch_bounds__(64) largest(
     const bfloat16 v2 = bfloat16(value * 2.0f);
     if (threadIdx.x == 0) {
         out0[row] = v2;
-        index[row] = index_1;
+        index[row] = int64(index_1);
     }
 }
