@@ -96,7 +96,8 @@ struct Value {
                    ///< the row's length, have no meaning
     HoldsForAnyRow,  ///< whether operand 0, a condition that a row's threads share, holds for at least one row: of the
                      ///< block, or of the warp if `number`, the number of threads per row, is at most that of a warp
-    Quotient,  ///< CUDA, float32: operand 0 / operand 1, by a function of the prelude; if operand 0 is a vector, all
+    Quotient,  ///< CUDA, float32: operand 0 / operand 1, by a function of the prelude; a single operand is a divisor,
+               ///< whose reciprocal it computes, which may be operand 2; if operand 0 is a vector, all
                ///< its elements are divided by operand 1, which a row shares
     ExpOfNonPositive,  ///< CPU, float32: the exponential of the operand, which is not above 0
     Element,           ///< the element of vector or array operand 0 at index operand 1

@@ -49,6 +49,27 @@ class Columns : public CudaReduce {
     return lane_of(assembly_.read(vector));
   }
 
+  /// A divisor that all elements of a row share has one reciprocal (docs/performance.md: row-reciprocal).
+  std::optional<ValueId> quotient(ValueId value, ValueId divisor) override {
+    const Value& of_lane = assembly_[divisor];
+    const bool is_lane = lanes_ > 1 && of_lane.kind == Value::Kind::Element;
+    const ValueId of_row = is_lane ? of_lane.operands[0] : divisor;
+    if (context_.options.fast_math || assembly_[of_row].level > Level::Row) return CudaReduce::quotient(value, divisor);
+    SymbolId& reciprocal = reciprocals_[of_row];
+    if (!reciprocal) {
+      const Type type = assembly_[of_row].type;
+      reciprocal = assembly_.variable("reciprocal", type, Level::Row);
+      row_.push_back({Declare{
+          reciprocal,
+          assembly_.add(
+              {.kind = Value::Kind::Quotient, .type = type, .operands = {of_row}, .naming = Value::Naming::Inline})}});
+    }
+    const ValueId read = assembly_.read(reciprocal);
+    return assembly_.add({.kind = Value::Kind::Quotient,
+                          .type = {ir::DType::F32},
+                          .operands = {value, divisor, is_lane ? lane_of(read) : read}});
+  }
+
  private:
   ValueId lane_of(ValueId vector) { return lanes_ > 1 ? assembly_.lane(vector, assembly_.read(lane_)) : vector; }
 
@@ -307,6 +328,7 @@ class Columns : public CudaReduce {
   std::map<uint32_t, SymbolId> cached_;       ///< the arrays of accesses whose elements are register-cached
   uint32_t phase_ = 0;                        ///< the current phase
   std::map<uint32_t, SymbolId> row_vectors_;  ///< vectors that do not vary along a row
+  std::map<ValueId, SymbolId> reciprocals_;   ///< of divisors that a row's elements share
 };
 
 }  // namespace

@@ -130,8 +130,36 @@ __device__ inline Vec<float, N> quotients(const Vec<float, N>& values, float div
     }
     if (least > 1e-16f) return found;
 #pragma unroll
-    for (int k = 0; k < N; ++k) found[k] = values[k] / divisor;
+    for (int k = 0; k < N; ++k) {
+        const bool is_zero = is_plain && values[k] == 0.0f;
+        if (!is_zero && !(fabsf(found[k]) > 1e-16f)) found[k] = values[k] / divisor;
+    }
     return found;
+}
+
+// ingot: reciprocal_of
+// The reciprocal that `quotient_by` takes; NaN if the divisor is very small or large.
+__device__ inline float reciprocal_of(float divisor) {
+    return divisor > 1e-12f && divisor < 1e12f ? 1.0f / divisor : nan;
+}
+
+// ingot: reciprocal_of Vec
+template <int N>
+__device__ inline Vec<float, N> reciprocal_of(const Vec<float, N>& divisors) {
+    Vec<float, N> found;
+#pragma unroll
+    for (int k = 0; k < N; ++k) found[k] = reciprocal_of(divisors[k]);
+    return found;
+}
+
+// ingot: quotient_by
+// value / divisor, by the divisor's reciprocal: as `quotients`, for a single value.
+__device__ inline float quotient_by(float value, float divisor, float reciprocal) {
+    const float near = value * reciprocal;
+    const float residual = __fmaf_rn(near, divisor, -value);
+    const float found = __fmaf_rn(-residual, reciprocal, near);
+    const bool is_zero = value == 0.0f && near == 0.0f;
+    return is_zero || fabsf(found) > 1e-16f ? found : value / divisor;
 }
 
 // ingot: Resident

@@ -3,7 +3,7 @@
 //     e = exp(x - m)
 //     return e / e.sum(-1, keepdim=True)
 //
-// prelude: int64 uint32 float16 inf Vec load store maximum Sum Largest from_thread with_thread tree quotient_of combined_across
+// prelude: int64 uint32 float16 inf nan Vec load store maximum Sum Largest from_thread with_thread tree reciprocal_of quotient_by combined_across
 
 // where: n0 = x.size(0), n1 = x.size(1), x_stride1 = x.stride(1), out_stride1 = out.stride(1)
 // requires: x.size(1) - 1 >= 0
@@ -92,6 +92,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
         }
     }
     const Vec<float, 8> sum = combined_across<Sum, 64, 8, 1>(tree<Sum, 4>(sum_of));
+    const auto reciprocal = reciprocal_of(sum);
 #pragma unroll
     for (int f = 0; f < 2; ++f) {
         const int from = thread * 4 + f * 256;
@@ -104,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
 #pragma unroll
                     for (int k = 0; k < 8; ++k) {
                         const float e = expf(float(x8[f][v][k]) - m[k]);
-                        out8[k] = float16(quotient_of(e, sum[k]));
+                        out8[k] = float16(quotient_by(e, sum[k], reciprocal[k]));
                     }
                     store(out, row + i * out_stride1, out8);
                 }
