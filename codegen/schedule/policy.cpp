@@ -206,11 +206,11 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
 
 // A load that is contiguous along another axis than the results reads a sector per element. A load through a tile in
 // shared memory is coalesced (docs/performance.md: shared-memory-tile). If several axes qualify, the one with most
-// bytes is chosen. Without a tile, a warp's loads are nearly coalesced if the innermost axis is short; if both axes
-// are, blocks read what their neighbours have read.
+// bytes is chosen. Without a tile, a warp's loads are nearly coalesced if the innermost axis is short; and if both axes
+// have few elements together, a block reads all that it brings into its cache.
 uint32_t axis_across(const KernelFacts& facts) {
   if (facts.rank < 2 || facts.has_regions) return kNoAxis;
-  constexpr uint32_t kShortBits = 2, kSmallBits = 9;
+  constexpr uint32_t kShortBits = 4, kSmallBits = 12;
   for (const AccessFacts& access : facts.accesses) {
     if (access.is_grouped || access.kind == Kind::Gather) return kNoAxis;
     if (access.kind == Kind::Store && access.inner != StrideClass::One) return kNoAxis;
@@ -234,8 +234,10 @@ TileSize tile_size_for(const KernelFacts& facts) {
     widest = std::max(widest, access.bytes);
     are_aligned &= is_aligned_in_rows(access, facts, kVectorBytes / access.bytes);
   }
-  const uint32_t bytes = transposed_bytes(facts, across), longest_row = 1u << facts.transposed_bits,
-                 longest_column = 1u << facts.column_bits;
+  constexpr uint32_t kMostBits = 8;
+  const uint32_t bytes = transposed_bytes(facts, across),
+                 longest_row = 1u << std::min<uint32_t>(facts.transposed_bits, kMostBits),
+                 longest_column = 1u << std::min<uint32_t>(facts.column_bits, kMostBits);
   TileSize size{64, 64, are_aligned ? kVectorBytes / widest : 1};
   const auto fit = [&](uint32_t elements) {
     const uint32_t side = elements == 4096 ? 64 : 32;

@@ -30,7 +30,7 @@ inline constexpr int kFineBits = 5, kLongestFineBitsOnce = 14, kLongestFineBits 
 inline constexpr int kMostRowsBits = 15;
 
 /// Limits of column_bits and transposed_bits: if both are large, and if one is less.
-inline constexpr uint8_t kLargeTileBits = 6, kLongTileBits = 8;
+inline constexpr uint8_t kLargeTileBits = 6, kLongTileBits = 10;
 
 /// CPU: a stride from 2 to this one, along the innermost axis, is a constant in the kernel (`inner_step`).
 inline constexpr int64_t kSmallStep = 4;

@@ -179,11 +179,11 @@ TEST(Tiles, AreLongIfAnAxisIsShort) {
   };
   EXPECT_EQ(size(6, 6), std::pair(64u, 64u));
   EXPECT_EQ(size(6, 6, 4), std::pair(32u, 32u)) << "four tiles of 64 by 64 elements are too large";
-  EXPECT_EQ(size(4, 8), std::pair(16u, 256u));
-  EXPECT_EQ(size(8, 3), std::pair(256u, 8u));
-  EXPECT_EQ(size(2, 7), std::pair(4u, 128u));
-  EXPECT_EQ(axis_across(facts(8, 2)), kNoAxis) << "a warp's loads are nearly coalesced";
-  EXPECT_EQ(axis_across(facts(3, 3)), kNoAxis) << "a block would have few elements";
+  EXPECT_EQ(size(4, 10), std::pair(16u, 256u));
+  EXPECT_EQ(size(10, 5), std::pair(128u, 32u));
+  EXPECT_EQ(size(2, 10), std::pair(4u, 256u));
+  EXPECT_EQ(axis_across(facts(10, 4)), kNoAxis) << "a warp's loads are nearly coalesced";
+  EXPECT_EQ(axis_across(facts(3, 6)), kNoAxis) << "a block's loads are";
 }
 
 TEST(Tiles, UseVectorsIfEveryRowIsAligned) {
