@@ -214,25 +214,32 @@ uint32_t vector_bytes_across(const RowsAcross& rows, const KernelFacts& facts) {
   return rows.lanes * kVectorBytes / elements_of_vector(facts);
 }
 
-// Registers hold the rows of a block. With fewer rows, a block has more threads for each, and holds longer ones; but
-// adjacent threads should access 64 bytes together, or better 128 (docs/performance.md: columns-in-registers).
+// Registers hold the rows of a block. With fewer rows, a block has more threads for each, and holds longer ones; and
+// while the threads of one block wait for each other, those of other blocks are busy. But adjacent threads should
+// access 64 bytes together, or better 128 (docs/performance.md: columns-in-registers).
 bool keep_across(RowsAcross& rows, const KernelFacts& facts, const KernelLayout& layout) {
-  constexpr uint32_t kRegisterBytes = 128 << 10, kFewBytes = 128, kMostBytes = 256, kThreads = 256, kMostThreads = 1024;
-  constexpr uint32_t kSegment = 128, kLeastSegment = 64;
-  const uint32_t vector_bytes = vector_bytes_across(rows, facts), bytes = rows.lanes * large_bytes(facts);
+  constexpr uint32_t kLanes = 4, kThreads = 256, kMostThreads = 1024, kSegment = 128, kLeastSegment = 64;
+  constexpr uint32_t kBytesOfThread = 64, kMostBytesOfThread = 256;  // of elements
+  constexpr uint32_t kBytesOfBlock = 32 << 10, kMostBytesOfBlock = 128 << 10;
+  RowsAcross held = rows;
+  held.lanes = std::min(rows.lanes, kLanes);
+  const uint32_t vector_bytes = vector_bytes_across(held, facts), bytes = held.lanes * large_bytes(facts);
   const uint64_t length = uint64_t{1} << layout.length_bits;
-  if (bytes == 0 || length * bytes > kRegisterBytes) return false;
-  rows.threads = std::clamp(static_cast<uint32_t>(length * bytes / kFewBytes), 1u, rows.accumulators / rows.group);
-  const uint32_t fewest = std::max(2u, kWarp / std::min(kWarp, rows.threads)),
-                 most = std::min(kWarp, std::max(fewest, padded_rows(layout) / rows.lanes));
-  rows.row_threads = std::clamp(std::max(kThreads / rows.threads, kSegment / vector_bytes), fewest, most);
-  const uint64_t thread_bytes = length / rows.threads * bytes;
-  const auto fits = [&] {
-    const uint32_t threads = rows.threads * rows.row_threads;
-    return threads <= kMostThreads && threads * thread_bytes <= kRegisterBytes && can_exchange(rows, facts);
+  if (bytes == 0 || length * bytes > kMostBytesOfBlock) return false;
+  held.threads = std::clamp(static_cast<uint32_t>(length * bytes / kBytesOfThread), 1u, rows.accumulators / rows.group);
+  const uint64_t thread_bytes = length / held.threads * bytes;
+  const uint32_t fewest = std::max(2u, kWarp / std::min(kWarp, held.threads)),
+                 most = std::min(kWarp, std::max(fewest, padded_rows(layout) / held.lanes));
+  held.row_threads = std::clamp(std::max(kThreads / held.threads, kSegment / vector_bytes), fewest, most);
+  const auto fits = [&](uint32_t block_bytes) {
+    const uint32_t threads = held.threads * held.row_threads;
+    return threads <= kMostThreads && threads * thread_bytes <= block_bytes && can_exchange(held, facts);
   };
-  while (!fits() && rows.row_threads > std::max(fewest, kLeastSegment / vector_bytes)) rows.row_threads /= 2;
-  return fits() && thread_bytes <= kMostBytes;
+  while (!fits(kBytesOfBlock) && held.row_threads > std::max(fewest, kLeastSegment / vector_bytes))
+    held.row_threads /= 2;
+  if (!fits(kMostBytesOfBlock) || thread_bytes > kMostBytesOfThread) return false;
+  rows = held;
+  return true;
 }
 
 // A row, or a chunk of it, has 8 threads, or 32 if there are several phases. A thread has a group of four accumulators

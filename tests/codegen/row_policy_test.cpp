@@ -295,8 +295,8 @@ TEST(Rows, FitInSharedMemoryAcross) {
   RowSetup few({row_elements(2)}, 10, 12, true), many = few;
   few.facts.result_bytes = 4, many.facts.result_bytes = 64;
   EXPECT_EQ(few.several_phases().row_threads, 8u);
-  EXPECT_EQ(many.several_phases().row_threads, 4u);
-  EXPECT_EQ(many.several_phases().threads, 128u);
+  EXPECT_EQ(few.several_phases().threads, 128u);
+  EXPECT_EQ(many.several_phases().threads, 32u);
   few.layout.length_bits = many.layout.length_bits = 13;
   EXPECT_EQ(few.several_phases().threads, 128u);
   EXPECT_EQ(many.several_phases().threads, 32u);
@@ -308,9 +308,10 @@ TEST(Rows, AreInRegistersAcrossIfShort) {
   };
   EXPECT_EQ(rows(4, 9).steps, 2u);
   EXPECT_EQ(rows(4, 9).threads, 64u);
-  EXPECT_EQ(rows(4, 9).row_threads, 8u) << "128 bytes";
+  EXPECT_EQ(rows(4, 8).row_threads, 8u) << "128 bytes";
+  EXPECT_EQ(rows(4, 9).row_threads, 4u) << "64 bytes, so that several blocks fit on a multiprocessor";
   EXPECT_EQ(rows(4, 5).row_threads, 32u) << "short rows need few threads each";
-  EXPECT_EQ(rows(4, 11).row_threads, 4u) << "64 bytes, so that the registers of a block suffice";
+  EXPECT_EQ(rows(4, 11).row_threads, 4u);
   EXPECT_EQ(rows(4, 12).steps, 0u);
   EXPECT_EQ(rows(4, 9, 3).row_threads, 2u) << "there are eight rows";
 }

@@ -15,16 +15,16 @@
 //   x.size(0) + x.size(1)*x.stride(1) - x.stride(1) <= 2147483647,
 //   x.size(0) + x.size(1)*out.stride(1) - out.stride(1) <= 2147483647, n0 % 8 == 0, n1 % 4 == 0, x_stride1 % 4 == 0,
 //   out_stride1 % 4 == 0
-// launch: entry=softmax, grid=ceil(n0 / 32), block=512, args=x, out, n0, n1, x_stride1, out_stride1
-extern "C" __global__ void __launch_bounds__(512) softmax(
+// launch: entry=softmax, grid=ceil(n0 / 16), block=256, args=x, out, n0, n1, x_stride1, out_stride1
+extern "C" __global__ void __launch_bounds__(256) softmax(
         const float* __restrict__ x,  // at row + i * x_stride1
         float* __restrict__ out,      // at row + i * out_stride1
         const uint32 n0,              // extent of i0
         const uint32 n1,              // extent of i1
         const int x_stride1,
         const int out_stride1) {
-    const int thread = threadIdx.x / 8;
-    const int row = blockIdx.x * 32 + threadIdx.x % 8 * 4;
+    const int thread = threadIdx.x / 4;
+    const int row = blockIdx.x * 16 + threadIdx.x % 4 * 4;
     if (row >= n0) return;
     const int last = n1 - 1;
 
@@ -65,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
             }
         }
     }
-    const Vec<float, 4> m = combined_across<Largest, 64, 8, 0>(tree<Largest, 4>(m_of));
+    const Vec<float, 4> m = combined_across<Largest, 64, 4, 0>(tree<Largest, 4>(m_of));
     Vec<float, 4> sum_of[4];
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
             }
         }
     }
-    const Vec<float, 4> sum = combined_across<Sum, 64, 8, 1>(tree<Sum, 4>(sum_of));
+    const Vec<float, 4> sum = combined_across<Sum, 64, 4, 1>(tree<Sum, 4>(sum_of));
     const auto reciprocal = reciprocal_of(sum);
 #pragma unroll
     for (int f = 0; f < 2; ++f) {

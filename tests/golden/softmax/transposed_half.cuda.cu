@@ -15,7 +15,7 @@
 //   x.size(0) + x.size(1)*x.stride(1) - x.stride(1) <= 2147483647,
 //   x.size(0) + x.size(1)*out.stride(1) - out.stride(1) <= 2147483647, n0 % 16 == 0, n1 % 8 == 0, x_stride1 % 8 == 0,
 //   out_stride1 % 8 == 0
-// launch: entry=softmax, grid=ceil(n0 / 64), block=512, args=x, out, n0, n1, x_stride1, out_stride1
+// launch: entry=softmax, grid=ceil(n0 / 32), block=512, args=x, out, n0, n1, x_stride1, out_stride1
 extern "C" __global__ void __launch_bounds__(512) softmax(
         const float16* __restrict__ x,  // at row + i * x_stride1
         float16* __restrict__ out,      // at row + i * out_stride1
@@ -24,19 +24,19 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
         const int x_stride1,
         const int out_stride1) {
     const int thread = threadIdx.x / 8;
-    const int row = blockIdx.x * 64 + threadIdx.x % 8 * 8;
+    const int row = blockIdx.x * 32 + threadIdx.x % 8 * 4;
     if (row >= n0) return;
     const int last = n1 - 1;
 
-    Vec<float, 8> m_of[4];
+    Vec<float, 4> m_of[4];
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
 #pragma unroll
-        for (int k = 0; k < 8; ++k) {
+        for (int k = 0; k < 4; ++k) {
             m_of[c][k] = -inf;
         }
     }
-    Vec<float16, 8> x8[2][4];
+    Vec<float16, 4> x4[2][4];
 #pragma unroll
     for (int f = 0; f < 2; ++f) {
         const int from = thread * 4 + f * 256;
@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
             for (int v = 0; v < 4; ++v) {
                 const int i = from + v;
                 const int at = min(i, last);
-                x8[f][v] = load<8>(x, row + at * x_stride1);
+                x4[f][v] = load<4>(x, row + at * x_stride1);
             }
         }
     }
@@ -58,19 +58,19 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
                 const int i = from + v;
                 if (i < n1) {
 #pragma unroll
-                    for (int k = 0; k < 8; ++k) {
-                        m_of[v][k] = maximum(float(x8[f][v][k]), m_of[v][k]);
+                    for (int k = 0; k < 4; ++k) {
+                        m_of[v][k] = maximum(float(x4[f][v][k]), m_of[v][k]);
                     }
                 }
             }
         }
     }
-    const Vec<float, 8> m = combined_across<Largest, 64, 8, 0>(tree<Largest, 4>(m_of));
-    Vec<float, 8> sum_of[4];
+    const Vec<float, 4> m = combined_across<Largest, 64, 8, 0>(tree<Largest, 4>(m_of));
+    Vec<float, 4> sum_of[4];
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
 #pragma unroll
-        for (int k = 0; k < 8; ++k) {
+        for (int k = 0; k < 4; ++k) {
             sum_of[c][k] = 0.0f;
         }
     }
@@ -83,15 +83,15 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
                 const int i = from + v;
                 if (i < n1) {
 #pragma unroll
-                    for (int k = 0; k < 8; ++k) {
-                        const float e = expf(float(x8[f][v][k]) - m[k]);
+                    for (int k = 0; k < 4; ++k) {
+                        const float e = expf(float(x4[f][v][k]) - m[k]);
                         sum_of[v][k] = sum_of[v][k] + e;
                     }
                 }
             }
         }
     }
-    const Vec<float, 8> sum = combined_across<Sum, 64, 8, 1>(tree<Sum, 4>(sum_of));
+    const Vec<float, 4> sum = combined_across<Sum, 64, 8, 1>(tree<Sum, 4>(sum_of));
     const auto reciprocal = reciprocal_of(sum);
 #pragma unroll
     for (int f = 0; f < 2; ++f) {
@@ -101,13 +101,13 @@ extern "C" __global__ void __launch_bounds__(512) softmax(
             for (int v = 0; v < 4; ++v) {
                 const int i = from + v;
                 if (i < n1) {
-                    Vec<float16, 8> out8;
+                    Vec<float16, 4> out4;
 #pragma unroll
-                    for (int k = 0; k < 8; ++k) {
-                        const float e = expf(float(x8[f][v][k]) - m[k]);
-                        out8[k] = float16(quotient_by(e, sum[k], reciprocal[k]));
+                    for (int k = 0; k < 4; ++k) {
+                        const float e = expf(float(x4[f][v][k]) - m[k]);
+                        out4[k] = float16(quotient_by(e, sum[k], reciprocal[k]));
                     }
-                    store(out, row + i * out_stride1, out8);
+                    store(out, row + i * out_stride1, out4);
                 }
             }
         }
