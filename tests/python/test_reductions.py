@@ -421,6 +421,28 @@ def test_few_long_rows_have_the_bits_of_many(device, text, layout):
     torch.testing.assert_close(few.double(), op.reference(x[:2].double()), rtol=2e-5, atol=2e-5)
 
 
+ROWS_OF_TWO_DIMS = ["x.sum((1, 2))", "x.var((1, 2))", "F.layer_norm(x, x.shape[1:])", "(x * y).sum((1, 2)) + (y * y).mean((1, 2))"]
+
+
+@pytest.mark.parametrize("text", ROWS_OF_TWO_DIMS)
+def test_rows_of_several_dims_have_the_order_of_memory(device, text):
+    """Also if rows are so few that each phase has a kernel, which need not read the operand that gives the order."""
+    op, x = ingot.op(f"def f(x, y): return {text}"), torch.randn(20, 301, 233, device=device)
+    y = torch.randn(20, 233, 301, device=device).transpose(1, 2)
+    transposed = op(x.transpose(1, 2), y.transpose(1, 2))
+    if "norm" in text:
+        transposed = transposed.transpose(1, 2)
+    few, many = op(x[:2], y[:2]), op(x, y)
+    assert torch.equal(transposed, many) and torch.equal(few, many[:2])
+    torch.testing.assert_close(many.double(), op.reference(x.double(), y.double()), rtol=2e-5, atol=2e-5)
+
+
+def test_the_index_of_an_extreme_does_not_follow_the_order_of_memory(device):
+    x = torch.randn(3, 40, 50, device=device).round()
+    for layout in (x, x.transpose(0, 2), x.permute(1, 2, 0)):
+        assert torch.equal(ingot.op("x.argmax()")(layout), layout.reshape(-1).argmax())
+
+
 @pytest.mark.parametrize("text", ["x[:, k:]", "x[:, :0]", "x.flip(1)[:, k:]", "x[i[k:]]", "x[:, k:].t()"])
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 def test_statistics_of_rows_without_elements_read_nothing_outside(device, text):
