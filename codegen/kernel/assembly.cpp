@@ -302,13 +302,13 @@ ValueId Assembly::index(IndexOp op, ValueId a, ValueId b) {
       {.kind = Value::Kind::Index, .type = type, .index = op, .operands = {a, b}, .naming = Value::Naming::Inline});
 }
 
-ValueId Assembly::wide(ValueId integer) {
-  const ir::DType dtype = (*this)[integer].type.dtype;
-  if (dtype == ir::DType::I64) return integer;
+ValueId Assembly::as_int64(ValueId index) {
+  const ir::DType dtype = (*this)[index].type.dtype;
+  if (dtype == ir::DType::I64) return index;
   return add({.kind = Value::Kind::Cast,
               .type = {ir::DType::I64},
               .operand_type = dtype,
-              .operands = {integer},
+              .operands = {index},
               .naming = Value::Naming::Inline});
 }
 

@@ -76,8 +76,8 @@ class Assembly {
   ValueId read(SymbolId symbol, Level level);
   /// An integer literal.
   ValueId integer(int64_t number);
-  /// The integer as int64.
-  ValueId wide(ValueId integer);
+  /// The index as int64.
+  ValueId as_int64(ValueId index);
   /// An operation on two indices, inline.
   ValueId index(IndexOp op, ValueId a, ValueId b);
   /// The sum of indices; 0 if there are none.

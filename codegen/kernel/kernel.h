@@ -96,9 +96,10 @@ struct Value {
                    ///< the row's length, have no meaning
     HoldsForAnyRow,  ///< whether operand 0, a condition that a row's threads share, holds for at least one row: of the
                      ///< block, or of the warp if `number`, the number of threads per row, is at most that of a warp
-    Quotient,  ///< CUDA, float32: operand 0 / operand 1, by a function of the prelude; a single operand is a divisor,
-               ///< whose reciprocal it computes, which may be operand 2; if operand 0 is a vector, all
-               ///< its elements are divided by operand 1, which a row shares
+    Quotient,    ///< CUDA, float32: operand 0 / operand 1, by a function of the prelude. Operand 2, if given, is the
+                 ///< Reciprocal of operand 1. If operand 0 is a vector, its elements share operand 1
+    Reciprocal,  ///< CUDA, float32: the reciprocal of operand 0, a divisor or a vector of divisors; NaN if it is very
+                 ///< small or large
     ExpOfNonPositive,  ///< CPU, float32: the exponential of the operand, which is not above 0
     Element,           ///< the element of vector or array operand 0 at index operand 1
     Pack,              ///< a vector made of the operands

@@ -87,6 +87,8 @@ class Printer {
         return fmt::format("any row({})", all);
       case Value::Kind::Quotient:
         return fmt::format("quotient({})", all);
+      case Value::Kind::Reciprocal:
+        return fmt::format("reciprocal({})", all);
       case Value::Kind::ExpOfNonPositive:
         return fmt::format("decay({})", all);
       case Value::Kind::Pack:

@@ -101,7 +101,7 @@ RowReductions::RowReductions(const KernelContext& context, Assembly& assembly, M
       reduction.results.push_back(result_of(ref.node, v, reduction.types[v]));
       ValueId result = assembly.read(reduction.results[v]);
       if (rows > 1) result = assembly.lane(result, assembly.read(lane));
-      known_[{ref.node, v}] = v > 0 ? assembly.wide(result) : result;
+      known_[{ref.node, v}] = v > 0 ? assembly.as_int64(result) : result;
     }
     partials += static_cast<uint32_t>(reduction.types.size());
   }
@@ -189,7 +189,7 @@ void RowReductions::clear_accumulator(Body& block, const RowReduction& reduction
   Body initial;
   for (uint32_t v = 0; v < reduction.types.size(); ++v) {
     const DType dtype = reduction.types[v];
-    // If no element is above the identity, the first one has the result.
+    // Index 0: if no element beats the identity (-inf for ArgMax), all equal it, and the first one is the result.
     const ir::HostValue none = v == 0 ? value_of_none(reduction.kind, dtype) : ir::HostValue::of(int64_t{0});
     const ValueId literal =
         assembly_.add({.kind = Value::Kind::Literal, .type = {dtype}, .number = none, .naming = Value::Naming::Inline});

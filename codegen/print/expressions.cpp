@@ -109,11 +109,12 @@ Text Expressions::formula(ValueId id) const {
       return {fmt::format("{}{})", value.number.as_int() > kWarp ? "__syncthreads_or(" : "__any_sync(~0u, ",
                           operands[0].text)};
     case Value::Kind::Quotient:
-      return call_text(operands.size() == 1   ? "reciprocal_of"
-                       : operands.size() == 3 ? "quotient_by"
+      return call_text(operands.size() == 3   ? "quotient_by"
                        : value.type.lanes > 1 ? "quotients"
                                               : "quotient_of",
                        operands);
+    case Value::Kind::Reciprocal:
+      return call_text("reciprocal_of", operands);
     case Value::Kind::ExpOfNonPositive:
       return call_text("decay_of", operands);
     case Value::Kind::Pack:

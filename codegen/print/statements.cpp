@@ -52,6 +52,7 @@ ComputedNodes nodes_of_value(const Kernel& kernel, ValueId id) {
       return value.node == kNoNode ? kernel[pointer_of(kernel, id)].nodes : nodes_of(value.node);
     case Value::Kind::HoldsForAnyRow:
     case Value::Kind::Quotient:
+    case Value::Kind::Reciprocal:
     case Value::Kind::ExpOfNonPositive:
     case Value::Kind::Wrap:
     case Value::Kind::Check:

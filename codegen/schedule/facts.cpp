@@ -123,7 +123,7 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
                     .cost = cost_of(graph, outline),
                     .has_transcendentals = std::ranges::any_of(nodes_of(graph, outline), is_function),
                     .depends_on_vector_width = std::ranges::any_of(nodes_of(graph, outline), depends_on_width),
-                    .column_bits = layout.column_bits,
+                    .inner_bits = layout.inner_bits,
                     .transposed_bits = layout.transposed_bits,
                     .results_alias = layout.results_alias,
                     .has_short_rows = layout.has_short_rows,

@@ -52,14 +52,14 @@ bool is_transposed(const AccessFacts& access, uint32_t axis);
 
 /// The properties of a kernel.
 struct KernelFacts {
-  std::vector<AccessFacts> accesses;             ///< one per access of the outline
-  uint32_t rank = 1;                             ///< number of axes
-  uint32_t inner_multiple = 16;                  ///< a power of two of which the innermost extent is a multiple
-  uint32_t cost = 0;                             ///< of computing an element, in instructions (cost.h)
-  uint32_t loads = 0;                            ///< load accesses, without those of workspaces
-  bool has_transcendentals = false;              ///< it computes transcendental functions
-  bool depends_on_vector_width = false;          ///< CPU: some function does, see cost.h
-  uint8_t column_bits = 0, transposed_bits = 0;  ///< see KernelLayout
+  std::vector<AccessFacts> accesses;            ///< one per access of the outline
+  uint32_t rank = 1;                            ///< number of axes
+  uint32_t inner_multiple = 16;                 ///< a power of two of which the innermost extent is a multiple
+  uint32_t cost = 0;                            ///< of computing an element, in instructions (cost.h)
+  uint32_t loads = 0;                           ///< load accesses, without those of workspaces
+  bool has_transcendentals = false;             ///< it computes transcendental functions
+  bool depends_on_vector_width = false;         ///< CPU: some function does, see cost.h
+  uint8_t inner_bits = 0, transposed_bits = 0;  ///< see KernelLayout
   // results_alias: a result overlaps an input or another result. The other fields are properties of the innermost axis,
   // for which KernelLayout has the exact conditions: has_short_rows (CPU) if it is short and there are other axes;
   // has_long_rows (CUDA) if it is long and no multiple of a vector; has_many_steps (CUDA) if it is long and the domain

@@ -67,7 +67,7 @@ LoopMaps loop_maps_of(const RowsAcross& rows, uint32_t rank, uint32_t reduced_ax
                    {Scope::Block, rows.threads},
                    {Scope::Serial, groups_across(rows)},
                    {Scope::Vector, rows.group}}),
-          kept(rank, reduced_axes, {{Scope::Grid}, {Scope::Block, rows.row_threads}, {Scope::Vector, rows.lanes}})};
+          kept(rank, reduced_axes, {{Scope::Grid}, {Scope::Block, rows.threads_across}, {Scope::Vector, rows.lanes}})};
 }
 
 LoopMaps finalize_maps_along(uint32_t chunks, uint32_t rank, uint32_t reduced_axes) {
@@ -78,14 +78,15 @@ LoopMaps finalize_maps_along(uint32_t chunks, uint32_t rank, uint32_t reduced_ax
 }
 
 // More threads if there are many chunks (docs/performance.md: column-sums-second-launch).
-LoopMaps finalize_maps_across(uint32_t chunks, const RowsAcross& across, uint32_t rank, uint32_t reduced_axes) {
-  const uint32_t warps = std::clamp(chunks / kWarp, 8u, kWarp),
-                 threads = std::min(chunks, warps * kWarp / across.row_threads);
-  const uint32_t row_threads = std::max(across.row_threads, kWarp / threads),
-                 group = std::min(across.group, chunks / threads);
+LoopMaps finalize_maps_across(uint32_t chunks, uint32_t group, uint32_t threads_across, uint32_t rank,
+                              uint32_t reduced_axes) {
+  constexpr uint32_t kFewestWarps = 8, kMostWarps = 32;
+  const uint32_t warps = std::clamp(chunks / kWarp, kFewestWarps, kMostWarps),
+                 threads = std::min(chunks, warps * kWarp / threads_across);
+  threads_across = std::max(threads_across, kWarp / threads), group = std::min(group, chunks / threads);
   return {reduced(rank, reduced_axes,
                   {{Scope::Block, threads}, {Scope::Serial, chunks / threads / group}, {Scope::Vector, group}}),
-          kept(rank, reduced_axes, {{Scope::Grid}, {Scope::Block, row_threads}})};
+          kept(rank, reduced_axes, {{Scope::Grid}, {Scope::Block, threads_across}})};
 }
 
 }  // namespace ingot::codegen

@@ -72,12 +72,13 @@ struct RowsAlong {
 };
 /// CUDA: rows of which adjacent threads have corresponding elements.
 struct RowsAcross {
-  uint32_t accumulators = 1;  ///< of a row; a power of two, as the other numbers
-  uint32_t chunks = 1;        ///< parts of a row's accumulators; one block computes each
-  uint32_t threads = 1;       ///< per row, or chunk, in a block
-  uint32_t group = 1;         ///< adjacent accumulators that a thread has at a time
-  uint32_t row_threads = 32;  ///< adjacent threads of a block with adjacent rows, at most a warp
-  uint32_t lanes = 1;         ///< adjacent rows that a thread computes together
+  uint32_t accumulators = 1;     ///< of a row; a power of two, as the other numbers
+  uint32_t chunks = 1;           ///< parts of a row's accumulators; one block computes each
+  uint32_t threads = 1;          ///< that share a row, or a chunk of it, in a block
+  uint32_t group = 1;            ///< adjacent accumulators that a thread has at a time
+  uint32_t threads_across = 32;  ///< adjacent threads with adjacent vectors of rows: 2 to 32. Threads of one row are
+                                 ///< as many threads apart
+  uint32_t lanes = 1;            ///< adjacent rows that a thread computes together
 };
 
 /// The groups of accumulators that a thread has.
@@ -88,7 +89,8 @@ LoopMaps loop_maps_of(const RowsAlong& rows, uint32_t rank, uint32_t reduced_axe
 LoopMaps loop_maps_of(const RowsAcross& rows, uint32_t rank, uint32_t reduced_axes);
 /// The loop maps of the launch that combines the partial results of chunks (Schedule::finalize_maps).
 LoopMaps finalize_maps_along(uint32_t chunks, uint32_t rank, uint32_t reduced_axes);
-/// `across`: the numbers of the first launch.
-LoopMaps finalize_maps_across(uint32_t chunks, const RowsAcross& across, uint32_t rank, uint32_t reduced_axes);
+/// `group`, `threads_across`: as in RowsAcross; fewer, or more, if there are few chunks.
+LoopMaps finalize_maps_across(uint32_t chunks, uint32_t group, uint32_t threads_across, uint32_t rank,
+                              uint32_t reduced_axes);
 
 }  // namespace ingot::codegen

@@ -206,24 +206,25 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
 
 // A load that is contiguous along another axis than the results reads a sector per element. A load through a tile in
 // shared memory is coalesced (docs/performance.md: shared-memory-tile). If several axes qualify, the one with most
-// bytes is chosen. Without a tile, a warp's loads are nearly coalesced if the innermost axis is short; and if both axes
-// have few elements together, a block reads all that it brings into its cache.
+// bytes is chosen. No tile is used in two cases. If the innermost axis has at most 16 elements, a warp's loads are
+// nearly coalesced without one. If the product of both extents is small, a block uses whole cache lines anyway.
 uint32_t axis_across(const KernelFacts& facts) {
   if (facts.rank < 2 || facts.has_regions) return kNoAxis;
   constexpr uint32_t kShortBits = 4, kSmallBits = 12;
+  static_assert(kSmallBits <= 2 * kLargeTileBits, "large matrices have tiles");
   for (const AccessFacts& access : facts.accesses) {
     if (access.is_grouped || access.kind == Kind::Gather) return kNoAxis;
     if (access.kind == Kind::Store && access.inner != StrideClass::One) return kNoAxis;
   }
-  if (facts.column_bits <= kShortBits || facts.column_bits + facts.transposed_bits < kSmallBits) return kNoAxis;
+  if (facts.inner_bits <= kShortBits || facts.inner_bits + facts.transposed_bits < kSmallBits) return kNoAxis;
   return most_transposed_axis(facts);
 }
 
-// 64 by 64 elements, or 1024 if the tiles would need more shared memory than every GPU provides by default. If an axis
-// is shorter, the tile is longer along the other one. Vectors of 16 bytes on both sides if all rows are aligned
-// (docs/performance.md: shared-memory-tile).
+// A square of 64 by 64 elements; of 32 by 32 if the tiles would otherwise need more shared memory than every GPU
+// provides by default. If one axis is shorter, the other side is longer, up to 256. Vectors of 16 bytes on both sides
+// if all rows are aligned (docs/performance.md: shared-memory-tile).
 TileSize tile_size_for(const KernelFacts& facts) {
-  constexpr uint32_t kSharedBytes = 48 << 10, kThreads = 256;
+  constexpr uint32_t kSharedBytes = 48 << 10;
   const uint32_t across = axis_across(facts);
   uint32_t widest = 1;
   bool are_aligned = true;
@@ -234,19 +235,19 @@ TileSize tile_size_for(const KernelFacts& facts) {
     widest = std::max(widest, access.bytes);
     are_aligned &= is_aligned_in_rows(access, facts, kVectorBytes / access.bytes);
   }
-  constexpr uint32_t kMostBits = 8;
+  constexpr uint32_t kLongestSide = 256;
   const uint32_t bytes = transposed_bytes(facts, across),
-                 longest_row = 1u << std::min<uint32_t>(facts.transposed_bits, kMostBits),
-                 longest_column = 1u << std::min<uint32_t>(facts.column_bits, kMostBits);
+                 most_rows = std::min(kLongestSide, 1u << facts.transposed_bits),
+                 most_columns = std::min(kLongestSide, 1u << facts.inner_bits);
   TileSize size{64, 64, are_aligned ? kVectorBytes / widest : 1};
-  const auto fit = [&](uint32_t elements) {
-    const uint32_t side = elements == 4096 ? 64 : 32;
-    size.rows = std::min(longest_row, std::max(side, elements / longest_column));
-    size.columns = std::min(longest_column, std::max(side, elements / longest_row));
+  const auto fit = [&](uint32_t side) {
+    size.rows = std::min(most_rows, std::max(side, side * side / most_columns));
+    size.columns = std::min(most_columns, std::max(side, side * side / most_rows));
   };
-  fit(4096);
-  if (bytes * size.rows * (size.columns + 1) > kSharedBytes) fit(1024);
-  size.lanes = std::min({size.lanes, size.rows, size.columns, std::max(1u, size.rows * size.columns / kThreads)});
+  fit(64);
+  if (bytes * size.rows * (size.columns + 1) > kSharedBytes) fit(32);
+  size.lanes = std::min(
+      {size.lanes, size.rows, size.columns, std::max(1u, size.rows * size.columns / threads_of(facts, Preset::Tile))});
   return size;
 }
 

@@ -52,8 +52,8 @@ uint32_t steps_across(const RowsAcross& rows, const KernelLayout& layout) {
 
 namespace {
 
-uint64_t exchanged_bytes(uint32_t threads, uint32_t row_threads, uint32_t lanes, const KernelFacts& facts) {
-  return uint64_t{threads} / kWarp * row_threads * lanes * facts.result_bytes;
+uint64_t exchanged_bytes(uint32_t threads, uint32_t threads_across, uint32_t lanes, const KernelFacts& facts) {
+  return uint64_t{threads} / kWarp * threads_across * lanes * facts.result_bytes;
 }
 
 }  // namespace
@@ -161,7 +161,8 @@ uint32_t lanes_across(const KernelFacts& facts, const KernelLayout& layout) {
   return are_vectors_across_rows(facts, layout, lanes) ? lanes : 1;
 }
 
-/// A power of two, at least as large as the number of rows if there are few.
+/// The number of rows, rounded up to a power of two; from 32 rows on, where it does not matter, twice as many. There
+/// are 2^rows_bits rows or more, and exactly so many if that number divides them.
 uint32_t padded_rows(const KernelLayout& layout) {
   const uint32_t rows = 1u << layout.rows_bits;
   return layout.row_axis_multiple >= rows ? rows : 2 * rows;
@@ -206,7 +207,7 @@ uint32_t chunks_across(const RowsAcross& rows, const KernelLayout& layout) {
 /// Whether the warps of a block can exchange the results of their rows in shared memory.
 bool can_exchange(const RowsAcross& rows, const KernelFacts& facts) {
   constexpr uint32_t kSharedBytes = 40 << 10;
-  return exchanged_bytes(rows.threads * rows.row_threads, rows.row_threads, rows.lanes, facts) <= kSharedBytes;
+  return exchanged_bytes(rows.threads * rows.threads_across, rows.threads_across, rows.lanes, facts) <= kSharedBytes;
 }
 
 /// The bytes that a thread loads together.
@@ -214,13 +215,18 @@ uint32_t vector_bytes_across(const RowsAcross& rows, const KernelFacts& facts) {
   return rows.lanes * kVectorBytes / elements_of_vector(facts);
 }
 
+/// The fewest adjacent threads with adjacent vectors of rows, if `threads` share each row: as many as fill a warp; and
+/// two, because a Combine::spacing of 1 means that adjacent threads share a row.
+uint32_t fewest_threads_across(uint32_t threads) { return std::max(2u, kWarp / std::min(kWarp, threads)); }
+
 // Registers hold the rows of a block. With fewer rows, a block has more threads for each, and holds longer ones; and
 // while the threads of one block wait for each other, those of other blocks are busy. But adjacent threads should
 // access 64 bytes together, or better 128 (docs/performance.md: columns-in-registers).
 bool keep_across(RowsAcross& rows, const KernelFacts& facts, const KernelLayout& layout) {
-  constexpr uint32_t kLanes = 4, kThreads = 256, kMostThreads = 1024, kSegment = 128, kLeastSegment = 64;
-  constexpr uint32_t kBytesOfThread = 64, kMostBytesOfThread = 256;  // of elements
-  constexpr uint32_t kBytesOfBlock = 32 << 10, kMostBytesOfBlock = 128 << 10;
+  constexpr uint32_t kLanes = 4;  // more accumulators take too many registers
+  constexpr uint32_t kThreads = 256, kMostThreads = 1024, kSegment = 128, kLeastSegment = 64;
+  constexpr uint32_t kBytesOfThread = 64, kMostBytesOfThread = 256;            // of elements
+  constexpr uint32_t kBytesOfBlock = 32 << 10, kMostBytesOfBlock = 128 << 10;  // so that several blocks fit; and one
   RowsAcross held = rows;
   held.lanes = std::min(rows.lanes, kLanes);
   const uint32_t vector_bytes = vector_bytes_across(held, facts), bytes = held.lanes * large_bytes(facts);
@@ -228,23 +234,22 @@ bool keep_across(RowsAcross& rows, const KernelFacts& facts, const KernelLayout&
   if (bytes == 0 || length * bytes > kMostBytesOfBlock) return false;
   held.threads = std::clamp(static_cast<uint32_t>(length * bytes / kBytesOfThread), 1u, rows.accumulators / rows.group);
   const uint64_t thread_bytes = length / held.threads * bytes;
-  const uint32_t fewest = std::max(2u, kWarp / std::min(kWarp, held.threads)),
+  const uint32_t fewest = fewest_threads_across(held.threads),
                  most = std::min(kWarp, std::max(fewest, padded_rows(layout) / held.lanes));
-  held.row_threads = std::clamp(std::max(kThreads / held.threads, kSegment / vector_bytes), fewest, most);
+  held.threads_across = std::clamp(std::max(kThreads / held.threads, kSegment / vector_bytes), fewest, most);
   const auto fits = [&](uint32_t block_bytes) {
-    const uint32_t threads = held.threads * held.row_threads;
+    const uint32_t threads = held.threads * held.threads_across;
     return threads <= kMostThreads && threads * thread_bytes <= block_bytes && can_exchange(held, facts);
   };
-  while (!fits(kBytesOfBlock) && held.row_threads > std::max(fewest, kLeastSegment / vector_bytes))
-    held.row_threads /= 2;
+  while (!fits(kBytesOfBlock) && held.threads_across > std::max(fewest, kLeastSegment / vector_bytes))
+    held.threads_across /= 2;
   if (!fits(kMostBytesOfBlock) || thread_bytes > kMostBytesOfThread) return false;
   rows = held;
   return true;
 }
 
-// A row, or a chunk of it, has 8 threads, or 32 if there are several phases. A thread has a group of four accumulators
-// at a time, so in a chunk of 256 accumulators it handles eight groups one after the other (docs/performance.md:
-// column-sums).
+// A block has 8 warps, or 32 if there are several phases. If rows are few, fewer threads are along the rows, and more
+// share each row. A thread has a group of four accumulators at a time (docs/performance.md: column-sums).
 Schedule rows_across(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   RowsAcross rows{.accumulators = cuda_accumulators(layout.length_bits, facts.loads)};
   rows.lanes = lanes_across(facts, layout);
@@ -255,21 +260,26 @@ Schedule rows_across(const KernelFacts& facts, const KernelLayout& layout, bool 
     return schedule;
   }
   const uint32_t warps = has_several_phases ? 32 : 8, most_threads = rows.accumulators / rows.group;
-  // Few rows have more threads each.
-  rows.row_threads =
-      std::clamp(padded_rows(layout) / rows.lanes, std::max(2u, kWarp / std::min(kWarp, most_threads)), kWarp);
-  rows.threads = std::min(most_threads, warps * kWarp / rows.row_threads);
+  rows.threads_across = std::clamp(padded_rows(layout) / rows.lanes, fewest_threads_across(most_threads), kWarp);
+  rows.threads = std::min(most_threads, warps * kWarp / rows.threads_across);
   if (!has_several_phases) rows.chunks = chunks_across(rows, layout);
-  // If there would be few blocks, each has fewer rows, with more threads each (docs/performance.md: column-sums).
-  constexpr uint32_t kThreads = 1 << 17, kSegment = 128;
-  const auto threads = [&] { return (uint64_t{rows.chunks * rows.threads} << layout.rows_bits) / rows.lanes; };
-  while (threads() < kThreads && rows.row_threads > 2 && 2 * rows.threads <= most_threads / rows.chunks &&
-         rows.row_threads * vector_bytes_across(rows, facts) > kSegment)
-    rows.row_threads /= 2, rows.threads *= 2;
-  while (rows.threads * rows.row_threads > kWarp && !can_exchange(rows, facts)) rows.threads /= 2;
+  // A launch should have 2^17 threads, enough for every multiprocessor (docs/performance.md: few-columns). While it has
+  // fewer, a block takes half of the rows, with twice the threads for each, as long as adjacent threads load 128 bytes
+  // or more together.
+  constexpr uint32_t kEnoughThreads = 1 << 17, kSegment = 128;
+  const auto threads_of_launch = [&] {
+    return (uint64_t{rows.chunks * rows.threads} << layout.rows_bits) / rows.lanes;
+  };
+  while (threads_of_launch() < kEnoughThreads && rows.threads_across > 2 &&
+         2 * rows.threads <= most_threads / rows.chunks &&
+         rows.threads_across * vector_bytes_across(rows, facts) > kSegment)
+    rows.threads_across /= 2, rows.threads *= 2;
+  // The warps of a block exchange their results in shared memory.
+  while (rows.threads * rows.threads_across > kWarp && !can_exchange(rows, facts)) rows.threads /= 2;
   Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
   if (rows.chunks > 1)
-    schedule.finalize_maps = finalize_maps_across(rows.chunks, rows, layout.rank, layout.reduced_axes);
+    schedule.finalize_maps =
+        finalize_maps_across(rows.chunks, rows.group, rows.threads_across, layout.rank, layout.reduced_axes);
   return schedule;
 }
 
@@ -340,8 +350,8 @@ bool keep_in_more_blocks(Along& rows, const KernelFacts& facts, uint64_t length)
 
 // Without vectors: if there are several phases and few rows, a thread has four elements; if there are many rows of 257
 // to 512 elements, a row has one warp, which needs no barrier (docs/performance.md: threads-per-row).
-uint32_t row_threads(const KernelLayout& layout, uint32_t accumulators, uint32_t lanes, bool has_groups,
-                     bool has_several_phases) {
+uint32_t threads_of_row(const KernelLayout& layout, uint32_t accumulators, uint32_t lanes, bool has_groups,
+                        bool has_several_phases) {
   constexpr uint32_t kFew = 4, kWarpRowBits = 9;
   const bool has_few_rows = layout.rows_bits <= kWaitedRowsBits;
   if (lanes == 1 && !has_groups) {
@@ -523,7 +533,7 @@ Schedule rows_along(const KernelFacts& facts, const KernelLayout& layout, bool h
   const bool in_groups = has_groups(facts);
   rows.threads = rows.chunks > 1 && gathers(facts)
                      ? accumulators / rows.lanes
-                     : row_threads(layout, accumulators, rows.lanes, in_groups, has_several_phases);
+                     : threads_of_row(layout, accumulators, rows.lanes, in_groups, has_several_phases);
   if (has_several_phases) {
     cache_rows(rows, facts, layout);
   } else {
@@ -547,7 +557,7 @@ Schedule rows_along(const KernelFacts& facts, const KernelLayout& layout, bool h
 Schedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   if (facts.column_partial_bytes > 0) return rows_with_column_partials(facts, layout);
   if (facts.finalizes_partials)
-    return {.loop_maps = finalize_maps_across(layout.column_chunks, {.group = 4}, layout.rank, layout.reduced_axes)};
+    return {.loop_maps = finalize_maps_across(layout.column_chunks, 4, kWarp, layout.rank, layout.reduced_axes)};
   if (is_contiguous_across_rows(facts)) return rows_across(facts, layout, has_several_phases);
   return rows_along(facts, layout, has_several_phases);
 }

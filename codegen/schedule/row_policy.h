@@ -45,7 +45,7 @@ uint64_t elements_of_step(const Schedule& schedule);
 uint32_t cuda_shared_bytes(uint32_t architecture);
 /// CUDA: the blocks that a cluster may have on any GPU of the architecture.
 uint32_t cuda_cluster_blocks(uint32_t architecture);
-/// From 2^kManyRowsBits rows on, rows alone occupy a GPU.
+/// CUDA: from 2^kManyRowsBits rows on, rows are not split for want of blocks; very long rows still are.
 inline constexpr uint32_t kManyRowsBits = 12;
 
 /// CUDA: the shared memory in which the warps of a block exchange results, if adjacent threads have adjacent rows.

@@ -64,7 +64,8 @@ struct AccessSchedule {
 
 /// Where the elements of a row are between phases: what is not cached is loaded, or computed, again in each phase.
 struct Residency {
-  uint32_t steps = 0;            ///< CUDA: vectors of a row per thread, which are register-cached; 0: none
+  uint32_t steps = 0;            ///< CUDA: register-cached parts of a row per thread: vectors, or, across rows, the
+                                 ///< elements of a group of accumulators; 0: none
   uint32_t unguarded_steps = 0;  ///< CUDA: the number of first steps that need no guard, because every thread has
                                  ///< elements
   uint32_t shared_steps = 0;  ///< CUDA: the number of last steps whose elements are in shared memory, not in registers

@@ -53,10 +53,11 @@ constexpr int64_t kComputedBytes = 4;
 
 /// The memory traffic of a kernel over rows.
 struct Traffic {
-  int64_t row_bytes = 0;        ///< loaded per row in each phase; at least kComputedBytes for each element
-  int64_t stored_bytes = 0;     ///< of all results with a value per element
-  int64_t scattered_bytes = 0;  ///< of those of which adjacent threads store elements that are not adjacent
-  uint32_t loads = 0;           ///< with a value per element
+  int64_t row_bytes = 0;     ///< loaded per row in each phase; at least kComputedBytes for each element
+  int64_t stored_bytes = 0;  ///< of all results with a value per element
+  int64_t scattered_bytes =
+      0;               ///< the part of them that is stored by threads that are not adjacent, element by element
+  uint32_t loads = 0;  ///< with a value per element
   bool gathers = false;
   bool is_across = false;  ///< adjacent rows are adjacent in memory
 };
@@ -64,7 +65,7 @@ struct Traffic {
 Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) {
   const size_t rank = geometry.extents.size(), row_axes = rank - geometry.reduced_axes;
   Traffic traffic;
-  int64_t across = 0, along = 0, stored_across = 0, stored_along = 0;
+  int64_t across = 0, along = 0, scattered_if_across = 0, scattered_if_along = 0;
   for (size_t a = 0; a < kernel.accesses.size(); ++a) {
     const AccessUse& use = kernel.accesses[a];
     const std::vector<int64_t>& strides = geometry.accesses[a].strides;
@@ -79,8 +80,8 @@ Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) 
     if (use.kind == AccessUse::Kind::Store) {
       const int64_t stored = geometry.numel * bytes;
       traffic.stored_bytes += stored;
-      if (strides.back() != 1) stored_along += stored;
-      if (row_axes > 0 && strides[row_axes - 1] != 1) stored_across += stored;
+      if (strides.back() != 1) scattered_if_along += stored;
+      if (row_axes > 0 && strides[row_axes - 1] != 1) scattered_if_across += stored;
       continue;
     }
     if (std::count(strides.begin(), strides.begin() + static_cast<ptrdiff_t>(row_axes), 0) > 0)
@@ -91,7 +92,7 @@ Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) 
   }
   traffic.row_bytes = std::max(traffic.row_bytes, kComputedBytes * geometry.length);
   traffic.is_across = across > along;
-  traffic.scattered_bytes = traffic.is_across ? stored_across : stored_along;
+  traffic.scattered_bytes = traffic.is_across ? scattered_if_across : scattered_if_along;
   return traffic;
 }
 
@@ -105,12 +106,14 @@ Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
   // Throughput of all blocks and of one block, in bytes per nanosecond. It is lower if a block reads its row again in
   // each phase, because few of its loads are in flight.
   constexpr double kAll = 3500, kBlock = 60, kAllReadingAgain = 1400, kBlockReadingAgain = 27;
-  constexpr double kScattered = 130;                                   // of stores of single elements
+  constexpr double kScattered = 130;                                   // if stores are scattered
   constexpr double kLaunch = 4000;                                     // nanoseconds
   constexpr int64_t kClusterBytes = 1 << 20, kBlockBytes = 128 << 10;  // of a row that a cluster and a block can hold
-  // If adjacent rows are adjacent in memory: the rows of a block; and if it holds them, these and their elements.
+  // If adjacent rows are adjacent in memory: the rows of a block; and if its registers hold them (keep_across), the
+  // rows and the elements of all loads of a row.
   constexpr int64_t kRowsOfBlock = 128, kHeldRows = 32, kHeldLength = 2048;
-  constexpr int64_t kManyRows = 1 << kManyRowsBits;  // no chunks of rows, and so no second launch of a phase
+  // From this many rows on, only very long rows have chunks, whose second launch takes a small part of the time.
+  constexpr int64_t kManyRows = 1 << kManyRowsBits;
   const Traffic traffic = traffic_of(kernel, geometry);
   const int64_t rows = geometry.rows();
   const double loaded = static_cast<double>(rows) * static_cast<double>(traffic.row_bytes);
@@ -129,8 +132,8 @@ Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
                        : is_held
                            ? time(bytes, rows * std::max<int64_t>(1, traffic.row_bytes / kBlockBytes), kBlock, kAll)
                            : time(bytes, rows, kBlockReadingAgain, kAllReadingAgain);
-  // Two launches for each phase: for the partial results of blocks, and for the results. Storing elements takes one,
-  // and transposes them in shared memory if needed.
+  // A reduction takes two launches, the second one for the partial results of blocks. A phase that only stores takes
+  // one, and transposes in shared memory if needed.
   const double launches = rows >= kManyRows ? phases : 2 * phases - (stored > 0 ? 1 : 0);
   return {kLaunch + whole + scattered / kScattered, kLaunch * launches + (phases * loaded + stored) / kAll};
 }

@@ -69,7 +69,7 @@ BrokenRule broken_number_rule(const Schedule& schedule, const KernelLayout& layo
   return {};
 }
 
-/// Whether the schedule uses a feature that only rows have along which adjacent threads have adjacent elements.
+/// Whether the schedule uses a feature that exists only if adjacent threads have adjacent elements of a row.
 bool uses_rows_along(const Schedule& schedule) {
   const Residency& residency = schedule.residency;
   return residency.unguarded_steps > 0 || residency.shared_steps > 0 || residency.batch > 0 || residency.prefetches ||
@@ -80,7 +80,7 @@ BrokenRule broken_across_rule(const Candidate& candidate) {
   const auto& [schedule, facts, layout, target] = candidate;
   const uint64_t shared = exchanged_bytes_across(schedule, facts);
   if (uses_rows_along(schedule) || schedule.residency.has_blocked_accumulators)
-    return "rows that are adjacent in a vector are in registers, or loaded again in each phase";
+    return "rows across have no batches, prefetches, chunks of columns, speculative phase, or steps of other kinds";
   if (schedule.residency.steps % schedule.reduced().count(Scope::Serial) != 0 ||
       (schedule.residency.steps > 0 && schedule.residency.steps * elements_of_step(schedule) < lengths_of(layout).most))
     return "the steps cover the longest row of the layout, with equally many for each accumulator";

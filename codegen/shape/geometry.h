@@ -25,9 +25,9 @@ using AccessGeometry = AccessNumbers<int64_t>;
 
 /// The domain of a kernel for one call, without dims of size 1, with adjacent dims merged if every access allows it;
 /// the remaining dims are the axes. Axes are ordered by decreasing stride of the first store. In a kernel that reduces,
-/// they are ordered by the strides of the load that varies along most dims; but the reduced axes come last, ordered by
-/// the strides of KernelOutline::row_order. In a kernel that computes fused column partials, all axes are in the
-/// domain's order. A domain of one element has no axes.
+/// they are ordered by the strides of the load that varies along most dims; but the reduced axes come last, by the
+/// strides of KernelOutline::row_order, or in the domain's order if there is none. In a kernel that computes fused
+/// column partials, both parts are in the domain's order. A domain of one element has no axes.
 struct KernelGeometry {
   std::vector<int64_t> extents;  ///< outermost first
   /// The dims of the kernel's domain that each axis merges, outermost first. A dim in no axis has size 1.

@@ -106,7 +106,7 @@ uint8_t alignment_of(const AccessLayout& access, const AccessGeometry& geometry,
 }
 
 /// The axis along which the transposed loads are contiguous that have the most bytes per element; none if no load is
-/// contiguous along another axis than the innermost one.
+/// contiguous along another axis than the innermost one. On CUDA, that of `most_transposed_axis` (schedule/facts.h).
 std::optional<size_t> most_transposed_axis(const KernelOutline& kernel, const KernelLayout& layout) {
   std::vector<int> bytes(layout.rank);
   for (size_t a = 0; a < kernel.accesses.size(); ++a) {
@@ -119,7 +119,7 @@ std::optional<size_t> most_transposed_axis(const KernelOutline& kernel, const Ke
   return *most == 0 ? std::nullopt : std::optional(static_cast<size_t>(most - bytes.begin()));
 }
 
-/// Sets column_bits and transposed_bits.
+/// Sets inner_bits and transposed_bits.
 void measure_tile(const KernelOutline& kernel, const KernelGeometry& geometry, KernelLayout& layout) {
   if (layout.rank < 2) return;
   const std::optional<size_t> transposed = most_transposed_axis(kernel, layout);
@@ -128,10 +128,10 @@ void measure_tile(const KernelOutline& kernel, const KernelGeometry& geometry, K
     const auto extent = static_cast<uint64_t>(std::max<int64_t>(geometry.extents[axis], 1));
     return std::min(static_cast<uint8_t>(std::bit_width(extent - 1)), kLongTileBits);
   };
-  layout.column_bits = bits(layout.rank - 1);
+  layout.inner_bits = bits(layout.rank - 1);
   layout.transposed_bits = bits(*transposed);
-  if (std::min(layout.column_bits, layout.transposed_bits) >= kLargeTileBits)
-    layout.column_bits = layout.transposed_bits = kLargeTileBits;
+  if (std::min(layout.inner_bits, layout.transposed_bits) >= kLargeTileBits)
+    layout.inner_bits = layout.transposed_bits = kLargeTileBits;
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ Lengths lengths_of(const KernelLayout& layout) {
 
 std::string KernelLayout::text() const {
   std::string text = fmt::format("{} axes, {}-bit, rows of {}k", rank, index_bits, inner_multiple);
-  if (transposed_bits != 0) text += fmt::format(", 2^{} by 2^{} transposed", transposed_bits, column_bits);
+  if (transposed_bits != 0) text += fmt::format(", 2^{} by 2^{} transposed", transposed_bits, inner_bits);
   if (has_short_rows) text += ", short";
   if (has_long_rows) text += ", long rows";
   if (has_many_steps) text += ", many steps";
@@ -269,7 +269,7 @@ KernelLayout relevant_to(const Target& target, KernelLayout layout) {
                                                             : UINT8_MAX))
     layout.reduced_axis_multiple = 1;
   layout.row_axis_multiple = 1;
-  layout.column_bits = layout.transposed_bits = 0;
+  layout.inner_bits = layout.transposed_bits = 0;
   layout.has_long_rows = layout.has_many_steps = false;
   for (AccessLayout& access : layout.accesses) access.alignment = 1;
   return layout;

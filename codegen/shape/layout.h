@@ -26,10 +26,11 @@ inline constexpr int64_t kManyElements = 1 << 24;
 /// kernels of several phases.
 inline constexpr int kFineBits = 5, kLongestFineBitsOnce = 14, kLongestFineBits = 18;
 
-/// More than 2^kMostRowsBits rows do not change the schedule.
+/// Layouts do not distinguish more rows than 2^kMostRowsBits.
 inline constexpr int kMostRowsBits = 15;
 
-/// Limits of column_bits and transposed_bits: if both are large, and if one is less.
+/// Limits of inner_bits and transposed_bits. Two axes of more than 2^5 elements have a square tile, whatever their
+/// extents, so both get kLargeTileBits.
 inline constexpr uint8_t kLargeTileBits = 6, kLongTileBits = 10;
 
 /// CPU: a stride from 2 to this one, along the innermost axis, is a constant in the kernel (`inner_step`).
@@ -83,8 +84,8 @@ struct KernelLayout {
   /// than 8 or does not matter.
   uint8_t reduced_axis_multiple = 1;
   /// CUDA, if nothing is reduced: log2 of the extents, rounded up and limited, of the innermost axis and of the axis
-  /// along which transposed loads are contiguous; 0 if there is no such load. From them follow the sides of a tile.
-  uint8_t column_bits = 0, transposed_bits = 0;
+  /// along which transposed loads are contiguous; 0 if there is no such load. The sides of a tile follow from them.
+  uint8_t inner_bits = 0, transposed_bits = 0;
   bool has_short_rows = false;  ///< there are several axes, and the innermost one has at most kShortRow elements
   /// CUDA, if nothing is reduced: there are several axes, and the innermost one has at least kLongRow elements, which
   /// are no multiple of 8.

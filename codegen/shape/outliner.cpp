@@ -66,7 +66,7 @@ class Outliner {
     const std::string name = entry_name(graph_.name);
     for (size_t k = 0; k < outline_.kernels.size(); ++k) {
       outline_.kernels[k].name = k == 0 ? name : name + "_" + std::to_string(k);
-      if (outline_.kernels[k].reduces()) outline_.kernels[k].row_order = row_order(outline_.kernels[k]);
+      if (outline_.kernels[k].reduces()) outline_.kernels[k].row_order = load_that_orders_rows(outline_.kernels[k]);
       list_accesses(graph_, outline_.workspaces, workspace_of_, outline_.kernels[k]);
     }
     return std::move(outline_);
@@ -376,9 +376,10 @@ class Outliner {
   }
 
   /// The load that orders the reduced dims of a kernel's rows: of all loads over the same domain, in any kernel, the
-  /// first of those that vary along most reduced dims. None if the index of an element is a result, or if a row has a
-  /// single dim.
-  std::optional<AccessUse> row_order(const KernelOutline& kernel) const {
+  /// first of those that vary along most reduced dims (docs/performance.md: order-of-memory). None, so that the
+  /// domain's order applies, if no load varies along two of them, or if a reduction of these rows finds an index
+  /// (ArgMax, ArgMin), which counts in that order.
+  std::optional<AccessUse> load_that_orders_rows(const KernelOutline& kernel) const {
     if (std::ranges::count(kernel.reduced, true) < 2) return std::nullopt;
     std::set<ir::NodeId> roots;
     for (const auto& [id, k] : kernel_of_) {
@@ -390,15 +391,15 @@ class Outliner {
     for (const ir::Result& result : graph_.results)
       for (const ir::OutputBlock& part : result.blocks)
         if (same_domain(host_, part.domain, kernel.domain)) roots.insert(part.node);
-    std::optional<ir::NodeId> widest;
+    std::optional<ir::NodeId> best;
     size_t most = 0;
     for (const ir::NodeId id : nodes_of(graph_, {roots.begin(), roots.end()})) {
       if (graph_[id].op != Op::Load || graph_.reduction_read(id)) continue;
-      if (const size_t dims = varying_dims(id, kernel.reduced); dims > most) widest = id, most = dims;
+      if (const size_t dims = varying_dims(id, kernel.reduced); dims > most) best = id, most = dims;
     }
     if (most < 2) return std::nullopt;
-    const ir::Access& access = graph_.access(*widest);
-    return AccessUse{.tensor = access.source.index, .dtype = graph_[*widest].dtype, .access = access, .text = {}};
+    const ir::Access& access = graph_.access(*best);
+    return AccessUse{.tensor = access.source.index, .dtype = graph_[*best].dtype, .access = access, .text = {}};
   }
 
   /// The number of reduced dims along which a load varies.

@@ -130,7 +130,7 @@ inline std::vector<Schedule> mappings_across(const ReductionKernel& kernel) {
   const KernelLayout& layout = kernel.layout;
   std::vector<RowsAcross> all = {{.accumulators = cuda_accumulators(layout.length_bits, kernel.facts.loads)}};
   vary(all, {1, 2, 4, 8, 16}, [](RowsAcross& rows, uint32_t lanes) { rows.lanes = lanes; });
-  vary(all, {2, 8, 32}, [](RowsAcross& rows, uint32_t threads) { rows.row_threads = threads; });
+  vary(all, {2, 8, 32}, [](RowsAcross& rows, uint32_t threads) { rows.threads_across = threads; });
   vary(all, {1, 2, 8, 32, 128}, [](RowsAcross& rows, uint32_t threads) { rows.threads = threads; });
   vary(all, {1, 2, 16}, [](RowsAcross& rows, uint32_t chunks) { rows.chunks = chunks; });
   vary(all, {1, 2, 4, 16}, [](RowsAcross& rows, uint32_t group) { rows.group = group; });
@@ -139,7 +139,8 @@ inline std::vector<Schedule> mappings_across(const ReductionKernel& kernel) {
     Schedule& schedule = schedules.emplace_back();
     schedule.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes);
     if (rows.chunks > 1)
-      schedule.finalize_maps = finalize_maps_across(rows.chunks, rows, layout.rank, layout.reduced_axes);
+      schedule.finalize_maps =
+          finalize_maps_across(rows.chunks, rows.group, rows.threads_across, layout.rank, layout.reduced_axes);
     Schedule cached = schedule;
     cached.residency.steps = steps_across(rows, layout);
     if (cached.residency.steps * rows.group * rows.lanes <= kMostElements) schedules.push_back(std::move(cached));
@@ -156,8 +157,8 @@ inline std::vector<Schedule> mappings(const ReductionKernel& kernel) {
       for (const bool is_split : {false, true}) all.push_back({.loop_maps = cpu_loop_maps(layout, lanes, is_split)});
   } else if (kernel.facts.finalizes_partials) {
     for (const uint32_t group : {1u, 2u, 4u, 16u})
-      all.push_back({.loop_maps = finalize_maps_across(layout.column_chunks, {.group = group}, layout.rank,
-                                                       layout.reduced_axes)});
+      all.push_back(
+          {.loop_maps = finalize_maps_across(layout.column_chunks, group, 32, layout.rank, layout.reduced_axes)});
   } else {
     all = mappings_along(kernel);
     std::ranges::move(mappings_across(kernel), std::back_inserter(all));

@@ -167,9 +167,9 @@ TEST(Accesses, FollowTheMemoryLayout) {
 TEST(Tiles, AreLongIfAnAxisIsShort) {
   AccessFacts transposed = strided(4);
   transposed.unit_axis = 0;
-  const auto facts = [&](uint8_t transposed_bits, uint8_t column_bits, size_t loads = 1) {
+  const auto facts = [&](uint8_t transposed_bits, uint8_t inner_bits, size_t loads = 1) {
     KernelFacts result{
-        .accesses = {stored(4)}, .rank = 2, .column_bits = column_bits, .transposed_bits = transposed_bits};
+        .accesses = {stored(4)}, .rank = 2, .inner_bits = inner_bits, .transposed_bits = transposed_bits};
     result.accesses.insert(result.accesses.begin(), loads, transposed);
     return result;
   };
@@ -183,7 +183,7 @@ TEST(Tiles, AreLongIfAnAxisIsShort) {
   EXPECT_EQ(size(10, 5), std::pair(128u, 32u));
   EXPECT_EQ(size(2, 10), std::pair(4u, 256u));
   EXPECT_EQ(axis_across(facts(10, 4)), kNoAxis) << "a warp's loads are nearly coalesced";
-  EXPECT_EQ(axis_across(facts(3, 6)), kNoAxis) << "a block's loads are";
+  EXPECT_EQ(axis_across(facts(3, 6)), kNoAxis) << "a block uses whole cache lines";
 }
 
 TEST(Tiles, UseVectorsIfEveryRowIsAligned) {
@@ -193,7 +193,7 @@ TEST(Tiles, UseVectorsIfEveryRowIsAligned) {
     return KernelFacts{.accesses = {transposed, stored(4)},
                        .rank = 2,
                        .inner_multiple = inner_multiple,
-                       .column_bits = 6,
+                       .inner_bits = 6,
                        .transposed_bits = 6};
   };
   EXPECT_EQ(tile_size_for(facts(4)).lanes, 4u);

@@ -44,7 +44,7 @@ inline AccessFacts row_elements(uint32_t bytes, uint32_t alignment = 16) {
 
 /// The numbers of a schedule of a kernel that reduces (RowsAlong, RowsAcross).
 struct RowNumbers : Residency {
-  uint32_t accumulators, chunks, cluster, threads, row_threads, lanes, min_blocks, speculative_phase;
+  uint32_t accumulators, chunks, cluster, threads, threads_across, lanes, min_blocks, speculative_phase;
   bool is_across, is_split, has_partial_vectors;
 
   explicit RowNumbers(const Schedule& schedule)
@@ -53,7 +53,7 @@ struct RowNumbers : Residency {
         chunks(schedule.reduced().count(Scope::Grid)),
         cluster(schedule.reduced().count(Scope::Cluster)),
         threads(schedule.reduced().count(Scope::Block)),
-        row_threads(schedule.kept().count(Scope::Block)),
+        threads_across(schedule.kept().count(Scope::Block)),
         lanes(schedule.lanes()),
         min_blocks(schedule.min_blocks),
         speculative_phase(schedule.speculative_phase),

@@ -294,7 +294,7 @@ TEST(Rows, AreVectorsAcrossIfTwoThreadsHaveEnough) {
 TEST(Rows, FitInSharedMemoryAcross) {
   RowSetup few({row_elements(2)}, 10, 12, true), many = few;
   few.facts.result_bytes = 4, many.facts.result_bytes = 64;
-  EXPECT_EQ(few.several_phases().row_threads, 8u);
+  EXPECT_EQ(few.several_phases().threads_across, 8u);
   EXPECT_EQ(few.several_phases().threads, 128u);
   EXPECT_EQ(many.several_phases().threads, 32u);
   few.layout.length_bits = many.layout.length_bits = 13;
@@ -308,30 +308,30 @@ TEST(Rows, AreInRegistersAcrossIfShort) {
   };
   EXPECT_EQ(rows(4, 9).steps, 2u);
   EXPECT_EQ(rows(4, 9).threads, 64u);
-  EXPECT_EQ(rows(4, 8).row_threads, 8u) << "128 bytes";
-  EXPECT_EQ(rows(4, 9).row_threads, 4u) << "64 bytes, so that several blocks fit on a multiprocessor";
-  EXPECT_EQ(rows(4, 5).row_threads, 32u) << "short rows need few threads each";
-  EXPECT_EQ(rows(4, 11).row_threads, 4u);
+  EXPECT_EQ(rows(4, 8).threads_across, 8u) << "128 bytes";
+  EXPECT_EQ(rows(4, 9).threads_across, 4u) << "64 bytes, so that several blocks fit on a multiprocessor";
+  EXPECT_EQ(rows(4, 5).threads_across, 32u) << "short rows need few threads each";
+  EXPECT_EQ(rows(4, 11).threads_across, 4u);
   EXPECT_EQ(rows(4, 12).steps, 0u);
-  EXPECT_EQ(rows(4, 9, 3).row_threads, 2u) << "there are eight rows";
+  EXPECT_EQ(rows(4, 9, 3).threads_across, 2u) << "there are eight rows";
 }
 
 TEST(Rows, AreFewerPerBlockAcrossIfThereWouldBeFewBlocks) {
-  const auto row_threads = [](uint8_t length_bits, uint8_t rows_bits) {
-    return RowSetup({row_elements(2)}, length_bits, rows_bits, true).one_phase().row_threads;
+  const auto threads_across = [](uint8_t length_bits, uint8_t rows_bits) {
+    return RowSetup({row_elements(2)}, length_bits, rows_bits, true).one_phase().threads_across;
   };
-  EXPECT_EQ(row_threads(10, 15), 8u) << "128 bytes";
-  EXPECT_EQ(row_threads(16, 12), 32u) << "there are many chunks";
+  EXPECT_EQ(threads_across(10, 15), 8u) << "128 bytes";
+  EXPECT_EQ(threads_across(16, 12), 32u) << "there are many chunks";
 }
 
 TEST(Rows, HaveMoreThreadsAcrossIfThereAreFew) {
   const auto rows = [](uint8_t rows_bits, uint8_t multiple) {
     return RowSetup({row_elements(4)}, 20, rows_bits, true, multiple).one_phase();
   };
-  EXPECT_EQ(rows(12, 16).row_threads, 32u);
-  EXPECT_EQ(rows(4, 16).row_threads, 4u) << "16 rows";
+  EXPECT_EQ(rows(12, 16).threads_across, 32u);
+  EXPECT_EQ(rows(4, 16).threads_across, 4u) << "16 rows";
   EXPECT_EQ(rows(4, 16).threads, 64u);
-  EXPECT_EQ(rows(2, 2).row_threads, 4u) << "6 rows, two per thread";
+  EXPECT_EQ(rows(2, 2).threads_across, 4u) << "6 rows, two per thread";
 }
 
 TEST(Rows, AreSplitAcrossIfLongOrFew) {

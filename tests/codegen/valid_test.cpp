@@ -128,7 +128,7 @@ const std::vector<Mistake>& mistakes() {
        [](Schedule& s) { s.accesses[0].how = How::Vector; }},
       {"access 2: a load ahead of all phases is of one element for each element of the row", row,
        [](Schedule& s) { s.accesses[2].is_loaded_ahead = true; }},
-      {"rows that are adjacent in a vector are in registers, or loaded again in each phase", across,
+      {"rows across have no batches, prefetches, chunks of columns, speculative phase, or steps of other kinds", across,
        [](Schedule& s) { s.residency.batch = 1; }},
       {"the steps cover the longest row of the layout, with equally many for each accumulator", across,
        [](Schedule& s) { s.residency.steps = 1; }},

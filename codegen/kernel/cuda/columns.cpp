@@ -3,11 +3,11 @@
 
 #include "codegen/kernel/cuda/reduce.h"
 
-// Corresponding elements of adjacent rows are adjacent in memory. A thread computes a vector of adjacent rows, and
-// adjacent threads of a warp, or of a part of it, compute adjacent vectors of rows. Each thread has adjacent
-// accumulators of its rows. It computes one group of these at a time (not an access group), so that few are live at
-// once. The results of the groups are merged as a binary counter carries. If a thread has few elements, those of the
-// first phase stay in registers for the later ones.
+// Corresponding elements of adjacent rows are adjacent in memory. A thread computes a vector of adjacent rows, and some
+// adjacent threads, at most a warp, compute adjacent vectors. The next threads have the same rows and the next
+// accumulators. Each thread has adjacent accumulators of its rows. It computes one group of these at a time (not an
+// access group), so that few are live at once. The results of the groups are merged as a binary counter carries. If a
+// thread has few elements, those of the first phase stay in registers for the later ones.
 
 namespace ingot::codegen {
 namespace {
@@ -20,8 +20,8 @@ class Columns : public CudaReduce {
       : CudaReduce(context, part),
         thread_accumulators_(reduced_map(maps_).count(Scope::Serial) * reduced_map(maps_).count(Scope::Vector)),
         group_accumulators_(reduced_map(maps_).count(Scope::Vector)),
-        row_threads_(kept_map(maps_).count(Scope::Block)),
-        folds_(part == RowPart::Whole ? residency_.steps / groups() : 0) {}
+        threads_across_(kept_map(maps_).count(Scope::Block)),
+        elements_per_accumulator_(part == RowPart::Whole ? residency_.steps / groups() : 0) {}
 
   // Space
 
@@ -51,29 +51,30 @@ class Columns : public CudaReduce {
 
   /// A divisor that all elements of a row share has one reciprocal (docs/performance.md: row-reciprocal).
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override {
-    const Value& of_lane = assembly_[divisor];
-    const bool is_lane = lanes_ > 1 && of_lane.kind == Value::Kind::Element;
-    const ValueId of_row = is_lane ? of_lane.operands[0] : divisor;
-    if (context_.options.fast_math || assembly_[of_row].level > Level::Row) return CudaReduce::quotient(value, divisor);
-    SymbolId& reciprocal = reciprocals_[of_row];
+    const Value& value_of_divisor = assembly_[divisor];
+    const bool is_element = lanes_ > 1 && value_of_divisor.kind == Value::Kind::Element;
+    const ValueId row_divisor = is_element ? value_of_divisor.operands[0] : divisor;
+    if (context_.options.fast_math || assembly_[row_divisor].level > Level::Row)
+      return CudaReduce::quotient(value, divisor);
+    SymbolId& reciprocal = reciprocals_[row_divisor];
     if (!reciprocal) {
-      const Type type = assembly_[of_row].type;
+      const Type type = assembly_[row_divisor].type;
       reciprocal = assembly_.variable("reciprocal", type, Level::Row);
-      row_.push_back({Declare{
-          reciprocal,
-          assembly_.add(
-              {.kind = Value::Kind::Quotient, .type = type, .operands = {of_row}, .naming = Value::Naming::Inline})}});
+      row_.push_back({Declare{reciprocal, assembly_.add({.kind = Value::Kind::Reciprocal,
+                                                         .type = type,
+                                                         .operands = {row_divisor},
+                                                         .naming = Value::Naming::Inline})}});
     }
     const ValueId read = assembly_.read(reciprocal);
     return assembly_.add({.kind = Value::Kind::Quotient,
                           .type = {ir::DType::F32},
-                          .operands = {value, divisor, is_lane ? lane_of(read) : read}});
+                          .operands = {value, divisor, is_element ? lane_of(read) : read}});
   }
 
  private:
   ValueId lane_of(ValueId vector) { return lanes_ > 1 ? assembly_.lane(vector, assembly_.read(lane_)) : vector; }
 
-  bool is_register_cached() const { return folds_ > 0; }
+  bool is_register_cached() const { return elements_per_accumulator_ > 0; }
 
   /// The array for the elements of an access that belong to one group of accumulators; or, if the access is cached, for
   /// all elements. Emits their loads, ahead of all computations. Past the row's last element, the last one is loaded
@@ -86,7 +87,7 @@ class Columns : public CudaReduce {
     assembly_[array].extents = {group_accumulators_};
     const bool is_cached = is_register_cached() && phase_ == 0;
     if (is_cached) {
-      assembly_[array].extents = {groups() * folds_, group_accumulators_};
+      assembly_[array].extents = {groups() * elements_per_accumulator_, group_accumulators_};
       cached_[access] = array;
     }
     const ValueId index = element_index_;
@@ -103,8 +104,9 @@ class Columns : public CudaReduce {
   ValueId group_element(SymbolId array) {
     ValueId item = assembly_.read(array);
     if (assembly_[array].extents.size() > 1)
-      item = assembly_.item(
-          item, groups() == 1 ? assembly_.read(fold_) : plus(times(group_number(), folds_), assembly_.read(fold_)));
+      item = assembly_.item(item, groups() == 1
+                                      ? assembly_.read(fold_)
+                                      : plus(times(group_number(), elements_per_accumulator_), assembly_.read(fold_)));
     return assembly_.item(item, accumulator_of_element().number);
   }
   /// The number of the current group.
@@ -117,7 +119,7 @@ class Columns : public CudaReduce {
 
   void find_row() override {
     Body& indices = assembly_.kernel.indices;
-    const uint32_t rows = row_threads_ * lanes_;
+    const uint32_t rows = threads_across_ * lanes_;
     launch(rows);
     const ValueId all = places_.elements(0, row_axes_), self = thread_number(assembly_, Level::Row);
     ValueId block = block_number(context_, assembly_);
@@ -128,9 +130,9 @@ class Columns : public CudaReduce {
       chunk_ = let(indices, assembly_.index(IndexOp::Div, block, blocks), "chunk");
       block = assembly_.index(IndexOp::Rem, block, blocks);
     }
-    thread_ =
-        threads_ == 1 ? integer(0) : let(indices, assembly_.index(IndexOp::Div, self, integer(row_threads_)), "thread");
-    const ValueId in_block = threads_ == 1 ? self : assembly_.index(IndexOp::Rem, self, integer(row_threads_));
+    thread_ = threads_ == 1 ? integer(0)
+                            : let(indices, assembly_.index(IndexOp::Div, self, integer(threads_across_)), "thread");
+    const ValueId in_block = threads_ == 1 ? self : assembly_.index(IndexOp::Rem, self, integer(threads_across_));
     row_number_ = let(indices, plus(times(block, rows), times(in_block, lanes_)), "row");
     indices.push_back({Return{row_number_, all}});
     places_.set_row(row_number_);
@@ -190,7 +192,7 @@ class Columns : public CudaReduce {
     }
     Body guarded = {{Let{first_of_group_}}};
     guarded.push_back({If{assembly_.index(IndexOp::Less, first_of_group_, places_.length()), std::move(group)}});
-    return {Loop{Loop::Kind::Unrolled, fold_, integer(0), integer(folds_), std::move(guarded)}};
+    return {Loop{Loop::Kind::Unrolled, fold_, integer(0), integer(elements_per_accumulator_), std::move(guarded)}};
   }
 
   /// Emits `step` for each element of a group.
@@ -208,7 +210,8 @@ class Columns : public CudaReduce {
     Loop loop{Loop::Kind::Strided, group_begin_, integer(0), integer(thread_accumulators_), std::move(group)};
     loop.step = group_accumulators_;
     if (part_ == RowPart::Finalize || is_register_cached())
-      loop.kind = Loop::Kind::Unrolled;  // few loads, all issued at once
+      // Finalize: few loads, all issued at once. Register-cached: arrays stay in registers if indices are constants.
+      loop.kind = Loop::Kind::Unrolled;
     else
       loop.unroll = 1;
     body_.push_back({std::move(loop)});
@@ -224,7 +227,7 @@ class Columns : public CudaReduce {
     reductions_.merge_group(after, reduction, group_number());
   }
 
-  void combine(RowReduction& reduction) { reductions_.combine(body_, reduction, lanes_, threads_, row_threads_); }
+  void combine(RowReduction& reduction) { reductions_.combine(body_, reduction, lanes_, threads_, threads_across_); }
 
   AccumulatorPlace accumulator_of_element() {
     return {group_accumulators_ == 1 ? integer(0) : assembly_.read(step_number_),
@@ -313,8 +316,8 @@ class Columns : public CudaReduce {
   }
 
   uint32_t thread_accumulators_, group_accumulators_;  ///< accumulators of a thread, and of a group; powers of two
-  uint32_t row_threads_;                               ///< adjacent threads with adjacent rows
-  uint32_t folds_;          ///< the most elements of an accumulator, if they are register-cached; otherwise 0
+  uint32_t threads_across_;                            ///< adjacent threads with adjacent rows
+  uint32_t elements_per_accumulator_;                  ///< at most; 0: elements are not register-cached
   SymbolId group_begin_;    ///< the first accumulator of the group, counted from the thread's first accumulator
   SymbolId from_;           ///< the element, in the row, that belongs to the first accumulator of the group
   SymbolId fold_;           ///< if elements are register-cached: how many elements of each accumulator come earlier

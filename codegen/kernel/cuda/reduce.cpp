@@ -81,8 +81,8 @@ std::vector<ValueId> CudaReduce::wrap_indices(uint32_t access, const std::vector
   return wrapped;
 }
 
-/// A quotient with a fast path for zero numerators, which are common: masked elements, boxes that do not overlap. A
-/// divisor that a whole row shares is handled elsewhere (Rows::quotient).
+/// A quotient with a fast path for zero numerators, which are common: masked elements, boxes that do not overlap. Rows
+/// and Columns override it for a divisor that a whole row shares.
 std::optional<ValueId> CudaReduce::quotient(ValueId value, ValueId divisor) {
   if (context_.options.fast_math || assembly_[divisor].level <= Level::Row) return std::nullopt;
   return assembly_.add({.kind = Value::Kind::Quotient, .type = {ir::DType::F32}, .operands = {value, divisor}});

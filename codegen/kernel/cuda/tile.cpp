@@ -45,7 +45,7 @@ class Tile : public Space, public AccessEmitter {
     for (uint32_t a = 0; a < schedule_.accesses.size(); ++a)
       if (context_.outline.accesses[a].kind == Kind::Load && schedule_.accesses[a].how != How::Fixed) prepare(a);
     enter(compute_);
-    assembly_.set_block({Level::Kernel, Level::Row, Level::Thread}, thread_block());
+    assembly_.set_block({Level::Kernel, Level::Row, Level::Thread}, once_per_thread());
     assembly_.set_block({Level::Fetch, Level::Element}, compute_.lanes);
     const std::vector<ValueId> results =
         compute(context_, assembly_, memory_, *this, job_of_output_blocks(context_.graph, context_.outline));
@@ -62,7 +62,7 @@ class Tile : public Space, public AccessEmitter {
   ValueId coordinate(uint32_t axis, Level level) override {
     if (axis != row_axis_ && axis != column_axis_) return corner_.at(axis);
     const bool is_row = (axis == row_axis_) != exchanged_;
-    if (!is_row && level <= Level::Thread) return assembly_.index(IndexOp::Add, corner_.at(axis), place().column);
+    if (!is_row && level <= Level::Thread) return assembly_.index(IndexOp::Add, corner_.at(axis), position().column);
     const std::string name = name_of(fmt::format("i{}", axis));
     ValueId& cached = pass_->coordinates[{axis, exchanged_, clamps_}];
     if (cached) return cached;
@@ -72,8 +72,11 @@ class Tile : public Space, public AccessEmitter {
     if (clamps_)
       at = assembly_.index(IndexOp::Min, at,
                            assembly_.index(IndexOp::Sub, assembly_.read(memory_.extent(axis)), assembly_.integer(1)));
-    Body& once = pass_ == &compute_ ? thread_block() : pass_->rows;
-    return cached = assembly_.let(is_row ? pass_->rows : lanes_ == 1 ? once : pass_->lanes, at, name);
+    Body& body = is_row               ? pass_->rows
+                 : lanes_ > 1         ? pass_->lanes
+                 : pass_ == &compute_ ? once_per_thread()
+                                      : pass_->rows;
+    return cached = assembly_.let(body, at, name);
   }
   ValueId base(uint32_t access) override { return assembly_.read(memory_.pointer(access)); }
   uint32_t first_axis(uint32_t) const override { return 0; }
@@ -143,8 +146,8 @@ class Tile : public Space, public AccessEmitter {
                                           .type = {ir::DType::U32},
                                           .level = Level::Thread,
                                           .naming = Value::Naming::Inline});
-    places_[0] = place_of(thread, columns_);
-    places_[1] = rows_ == columns_ ? places_[0] : place_of(thread, rows_);
+    positions_[0] = position_of(thread, columns_);
+    positions_[1] = rows_ == columns_ ? positions_[0] : position_of(thread, rows_);
     is_whole_ = assembly_.let(indices, assembly_.index(IndexOp::And, ends_within(row_axis_), ends_within(column_axis_)),
                               assembly_.claim("whole"));
   }
@@ -162,25 +165,25 @@ class Tile : public Space, public AccessEmitter {
   }
 
   /// The first element of a thread within the tile, and the distance between the thread's rows.
-  struct Place {
+  struct Position {
     ValueId row, column;
     uint32_t row_step = 1;
   };
 
   /// The place of a thread in a tile whose rows have `columns` elements.
-  Place place_of(ValueId thread, uint32_t columns) {
+  Position position_of(ValueId thread, uint32_t columns) {
     Body& indices = assembly_.kernel.indices;
-    const ValueId across = assembly_.integer(columns / lanes_);
-    Place place;
-    place.row = assembly_.let(indices, assembly_.index(IndexOp::Div, thread, across), assembly_.claim("r"));
-    place.row_step = rows_ * columns_ / columns / thread_rows_;
-    ValueId column = assembly_.index(IndexOp::Rem, thread, across);
+    const ValueId vectors = assembly_.integer(columns / lanes_);
+    Position position;
+    position.row = assembly_.let(indices, assembly_.index(IndexOp::Div, thread, vectors), assembly_.claim("r"));
+    position.row_step = rows_ * columns_ / columns / thread_rows_;
+    ValueId column = assembly_.index(IndexOp::Rem, thread, vectors);
     if (lanes_ > 1) column = assembly_.index(IndexOp::Mul, column, assembly_.integer(lanes_));
-    place.column = assembly_.let(indices, column, assembly_.claim("c"));
-    for (const ValueId id : {place.row, place.column}) assembly_[id].type = {};
-    return place;
+    position.column = assembly_.let(indices, column, assembly_.claim("c"));
+    for (const ValueId id : {position.row, position.column}) assembly_[id].type = {};
+    return position;
   }
-  const Place& place() const { return places_[exchanged_]; }
+  const Position& position() const { return positions_[exchanged_]; }
 
   /// Whether the tile ends within the domain along an axis.
   ValueId ends_within(uint32_t axis) {
@@ -190,17 +193,17 @@ class Tile : public Space, public AccessEmitter {
 
   /// The row and the column, within the tile, of a thread's current element. Each is a sum of these terms.
   std::vector<ValueId> row() {
-    if (thread_rows_ == 1) return {place().row};
-    return {place().row,
-            assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(place().row_step))};
+    if (thread_rows_ == 1) return {position().row};
+    return {position().row,
+            assembly_.index(IndexOp::Mul, assembly_.read(pass_->row), assembly_.integer(position().row_step))};
   }
   std::vector<ValueId> column() {
-    if (lanes_ == 1) return {place().column};
-    return {place().column, assembly_.read(pass_->lane)};
+    if (lanes_ == 1) return {position().column};
+    return {position().column, assembly_.read(pass_->lane)};
   }
 
-  /// The block of values per thread: if a thread has a single row, among those of the row.
-  Body& thread_block() { return thread_rows_ == 1 ? compute_.rows : thread_; }
+  /// The statements that run once per thread; if a thread has a single row, among those of the row.
+  Body& once_per_thread() { return thread_rows_ == 1 ? compute_.rows : thread_; }
 
   // Loads
 
@@ -368,7 +371,7 @@ class Tile : public Space, public AccessEmitter {
   Pass* pass_ = nullptr;    ///< the current pass
   bool exchanged_ = false;  ///< the current pass exchanges rows and columns
   bool clamps_ = false;     ///< the current pass clamps coordinates to the domain
-  std::array<Place, 2> places_;         ///< of the thread; the second one with rows and columns exchanged
+  std::array<Position, 2> positions_;   ///< of the thread; the second one with rows and columns exchanged
   ValueId is_whole_;                    ///< the tile does not reach past the end of the domain
   std::map<uint32_t, ValueId> corner_;  ///< the block's first coordinate along each axis
   std::map<std::string, std::string> names_;

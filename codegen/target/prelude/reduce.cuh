@@ -113,8 +113,8 @@ __device__ inline float quotient_of(float a, float b) {
 // ingot: quotients
 // Divides each of the values by the divisor that a row's elements share, with one reciprocal. The
 // residual of the product corrects the quotient to the nearest float; this was checked for all
-// pairs of significands. Divides each value separately where the divisor is very small or large, or
-// where a quotient is so small that its residual may be inexact.
+// pairs of significands. Divides a value separately where the divisor is very small or large, or
+// where the quotient is so small that its residual may be inexact; but a zero needs no division.
 template <int N>
 __device__ inline Vec<float, N> quotients(const Vec<float, N>& values, float divisor) {
     const bool is_plain = divisor > 1e-12f && divisor < 1e12f;
@@ -153,7 +153,8 @@ __device__ inline Vec<float, N> reciprocal_of(const Vec<float, N>& divisors) {
 }
 
 // ingot: quotient_by
-// value / divisor, by the divisor's reciprocal: as `quotients`, for a single value.
+// value / divisor, by the divisor's reciprocal: as `quotients`, for a single value. `near` is NaN,
+// not 0, if the reciprocal is NaN.
 __device__ inline float quotient_by(float value, float divisor, float reciprocal) {
     const float near = value * reciprocal;
     const float residual = __fmaf_rn(near, divisor, -value);
