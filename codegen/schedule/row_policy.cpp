@@ -1,6 +1,7 @@
 #include "codegen/schedule/row_policy.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace ingot::codegen {
 namespace {
@@ -53,6 +54,7 @@ uint32_t steps_across(const RowsAcross& rows, const KernelLayout& layout) {
 namespace {
 
 uint64_t exchanged_bytes(uint32_t threads, uint32_t threads_across, uint32_t lanes, const KernelFacts& facts) {
+  if (threads <= kWarp) return 0;
   return uint64_t{threads} / kWarp * threads_across * lanes * facts.result_bytes;
 }
 
@@ -232,7 +234,8 @@ bool keep_across(RowsAcross& rows, const KernelFacts& facts, const KernelLayout&
   const uint32_t vector_bytes = vector_bytes_across(held, facts), bytes = held.lanes * large_bytes(facts);
   const uint64_t length = uint64_t{1} << layout.length_bits;
   if (bytes == 0 || length * bytes > kMostBytesOfBlock) return false;
-  held.threads = std::clamp(static_cast<uint32_t>(length * bytes / kBytesOfThread), 1u, rows.accumulators / rows.group);
+  const auto wanted_threads = std::bit_floor(std::max<uint64_t>(1, length * bytes / kBytesOfThread));
+  held.threads = static_cast<uint32_t>(std::min<uint64_t>(wanted_threads, rows.accumulators / rows.group));
   const uint64_t thread_bytes = length / held.threads * bytes;
   const uint32_t fewest = fewest_threads_across(held.threads),
                  most = std::min(kWarp, std::max(fewest, padded_rows(layout) / held.lanes));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "tests/codegen/policy_testing.h"
 
 namespace ingot::codegen {
@@ -314,6 +316,18 @@ TEST(Rows, AreInRegistersAcrossIfShort) {
   EXPECT_EQ(rows(4, 11).threads_across, 4u);
   EXPECT_EQ(rows(4, 12).steps, 0u);
   EXPECT_EQ(rows(4, 9, 3).threads_across, 2u) << "there are eight rows";
+}
+
+TEST(Rows, HaveAPowerOfTwoOfThreadsAcrossForAnyLoads) {
+  for (const std::vector<uint32_t>& loads : {std::vector{4u, 1u}, {4u, 2u}, {2u, 1u}, {2u, 2u, 2u}})
+    for (uint8_t length_bits = 1; length_bits <= 12; ++length_bits)
+      for (const uint8_t multiple : {1, 2, 16}) {
+        std::vector<AccessFacts> accesses;
+        for (const uint32_t bytes : loads) accesses.push_back(row_elements(bytes));
+        const RowNumbers rows = RowSetup(std::move(accesses), length_bits, 12, true, multiple).several_phases();
+        EXPECT_TRUE(std::has_single_bit(rows.threads)) << rows.threads;
+        EXPECT_TRUE(std::has_single_bit(rows.threads_across)) << rows.threads_across;
+      }
 }
 
 TEST(Rows, AreFewerPerBlockAcrossIfThereWouldBeFewBlocks) {

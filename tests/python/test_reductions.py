@@ -424,6 +424,14 @@ def test_few_long_rows_have_the_bits_of_many(device, text, layout):
 ROWS_OF_TWO_DIMS = ["x.sum((1, 2))", "x.var((1, 2))", "F.layer_norm(x, x.shape[1:])", "(x * y).sum((1, 2)) + (y * y).mean((1, 2))"]
 
 
+@pytest.mark.parametrize("text", ["torch.where(m, x, -1e9).softmax(1)", "(x * m).softmax(1)", "(h + x).log_softmax(1)"])
+def test_operands_of_several_dtypes_across_rows(device, text):
+    x, m, h = torch.randn(8, 64, 33), torch.rand(8, 64, 33) > 0.5, torch.randn(8, 64, 33).half()
+    op, arguments = ingot.op(f"def f(x, m, h): return {text}"), [t.to(device) for t in (x, m, h)]
+    torch.testing.assert_close(op(*arguments), op.reference(*arguments))
+    op.emit("ptx", *arguments, device="cuda", architecture=90)
+
+
 @pytest.mark.parametrize("text", ROWS_OF_TWO_DIMS)
 def test_rows_of_several_dims_have_the_order_of_memory(device, text):
     """Also if rows are so few that each phase has a kernel, which need not read the operand that gives the order."""
