@@ -133,6 +133,9 @@ KernelGeometry geometry(const KernelOutline& kernel, std::span<const ir::HostVal
   std::optional<AccessGeometry> row_order;
   if (kernel.row_order && !keeps_order)
     row_order = access_by_dim(integers, kernel, *kernel.row_order, std::span(shapes[*kernel.row_order].strides));
+  // An expanded tensor has no order.
+  for (size_t d = 0; row_order && d < kernel.reduced.size(); ++d)
+    if (kernel.reduced[d] && result.extents[d] != 1 && row_order->strides[d] == 0) row_order.reset();
   result.dims = merged_axes(result, kernel.reduced,
                             ordered_dims(result, kernel.reduced, keeps_order ? nullptr : &result.accesses[order],
                                          row_order ? &*row_order : nullptr));

@@ -92,8 +92,9 @@ struct KernelOutline {
   /// does not read the elements that are reduced.
   std::optional<uint32_t> partials_writer;
   /// The load whose strides order the reduced dims of a row, so that elements are reduced in the order of memory; none
-  /// if they are reduced in the domain's order. It is the same load for all kernels over these rows, however the graph
-  /// is divided into kernels, because the order determines the bits of the result.
+  /// if they are reduced in the domain's order, as they also are if this load is of an expanded tensor. It is the same
+  /// load for all kernels over these rows, however the graph is divided into kernels, because the order determines the
+  /// bits of the result.
   std::optional<AccessUse> row_order;
   /// The author's expressions of integer divisions whose divisor may be zero, in the order of the graph's nodes.
   std::vector<std::string> divisions;
