@@ -84,9 +84,10 @@ def launches_of(text: str, op, arguments) -> list[dict]:
     for each in launch_comment.in_file(text, "kernel"):
         defined = each.define(scope)
         each.check(defined)
-        scope |= each.allocate(defined)
+        scratch = each.allocate(defined)
+        scope |= scratch
         listed = each.launch.fields.get("args", ())
-        found = each.launch.arguments(defined | scope, [launch.Parameter("")] * len(listed))
+        found = each.launch.arguments(defined | scratch, [launch.Parameter("")] * len(listed))
         is_cuda = "grid" in each.launch.fields
         if is_cuda:
             assert len(found) == len(entries[each.launch.entry].parameters)
@@ -107,6 +108,13 @@ def test_the_comments_describe_the_launches_of_a_call(example, number, device):
     op, arguments = op_of(example), arguments_of(example, number)
     text, real = op.emit("source", *arguments, device=device), explained_launches(op, arguments, device)
     assert launches_of(text, op, arguments) == real
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_size_that_a_comment_names_is_not_that_of_a_result(device):
+    op, x = ingot.op("(x.sum((0, 1)), x / x.amax((0, 1), keepdim=True))"), torch.randn(64, 4097)
+    text, real = op.emit("source", x, device=device), explained_launches(op, [x], device)
+    assert launches_of(text, op, [x]) == real
 
 
 @pytest.mark.parametrize("example, sizes", [

@@ -102,10 +102,11 @@ class HostFunction(Candidate):
         for each, (function, parameters) in zip(self.launch_comments, self._functions):
             defined = each.define(scope)
             each.check(defined)
-            scope |= each.allocate(defined)
+            scratch = each.allocate(defined)
+            scope |= scratch
             function.restype = None
             bind_one = self._call_of_units if "units" in each.launch.fields else self._call
-            calls.append(bind_one(each.launch, defined | scope, function, parameters))
+            calls.append(bind_one(each.launch, defined | scratch, function, parameters))
 
         def call():
             for each in calls:

@@ -140,8 +140,9 @@ class CudaKernel(Candidate):
         for each, entry in zip(self.launch_comments, self.entries):
             defined = each.define(scope)
             each.check(defined)
-            scope |= each.allocate(defined)
-            arguments = each.launch.arguments(defined | scope, parameters[entry])
+            scratch = each.allocate(defined)
+            scope |= scratch
+            arguments = each.launch.arguments(defined | scratch, parameters[entry])
             packed = tuple(launch.pack(a, p) for a, p in zip(arguments, parameters[entry]))
             yield *self._configuration(each, entry, defined), arguments, packed
 
