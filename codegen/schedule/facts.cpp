@@ -92,6 +92,25 @@ bool is_aligned(const AccessFacts& access, uint32_t lanes) {
   return access.alignment >= std::min(lanes * access.bytes, kVectorBytes);
 }
 
+bool is_large(const AccessFacts& access) {
+  return access.kind == Kind::Load && access.varies_in_row && !access.broadcasts && !access.is_masked &&
+         !access.is_grouped;
+}
+
+uint32_t large_bytes(const KernelFacts& facts) {
+  uint32_t bytes = 0;
+  for (const AccessFacts& access : facts.accesses)
+    if (is_large(access)) bytes += access.bytes;
+  return bytes;
+}
+
+uint32_t elements_of_vector(const KernelFacts& facts) {
+  uint32_t widest = 0;
+  for (const AccessFacts& access : facts.accesses)
+    if (access.varies_in_row && is_element_wise(access)) widest = std::max(widest, access.bytes);
+  return widest == 0 ? 1 : kVectorBytes / widest;
+}
+
 bool is_transposed(const AccessFacts& access, uint32_t axis) {
   return is_transposed(access) && access.unit_axis == axis;
 }

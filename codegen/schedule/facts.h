@@ -86,6 +86,12 @@ struct KernelFacts {
 uint32_t most_transposed_axis(const KernelFacts& facts);
 /// The bytes per element of the loads that are transposed along this axis (is_transposed).
 uint32_t transposed_bytes(const KernelFacts& facts, uint32_t axis);
+/// In a kernel that reduces: whether the access is a load with one element per element of the domain.
+bool is_large(const AccessFacts& access);
+/// In a kernel that reduces: the bytes per element of these loads.
+uint32_t large_bytes(const KernelFacts& facts);
+/// In a kernel that reduces: the elements of the widest vector of all accesses that vary along a row.
+uint32_t elements_of_vector(const KernelFacts& facts);
 /// One flag per access: whether the access is a gather whose node satisfies `holds`.
 std::vector<bool> flag_gathers(const ir::Graph& graph, const KernelOutline& outline,
                                const std::function<bool(ir::NodeId)>& holds);

@@ -57,6 +57,8 @@ uint32_t steps_across(const RowsAcross& rows, const KernelLayout& layout);
 uint32_t cuda_accumulators(uint32_t length_bits, uint32_t loads);
 /// CUDA: the schedule of a kernel without its accesses and cached values: its loop maps, and how elements are cached.
 Schedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
+/// CUDA: as `cuda_rows`, for rows of which adjacent threads have corresponding elements.
+Schedule cuda_rows_across(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases);
 /// CUDA: whether an access can be made for `rows` adjacent rows together (`Batched`): they are contiguous in memory,
 /// and start and end at vector boundaries.
 bool can_be_batched(const AccessFacts& access, uint32_t rows);

@@ -1,17 +1,11 @@
 #pragma once
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
@@ -21,121 +15,14 @@
 #include <vector>
 
 #include "codegen/print/expressions.h"
+#include "tests/codegen/guarded.h"
+#include "tests/codegen/shared_library.h"
 #include "tests/codegen/support.h"
 
 // Runs generated kernels of both targets on this machine: CUDA C++ is compiled as host code that runs one thread after
 // the other.
 
 namespace ingot::codegen {
-
-/// Memory between two pages without access, so that reading past either end of a tensor ends the test. The destructor
-/// checks that the unused part of its own pages was not written.
-class Guarded {
- public:
-  /// `at_end`: the last byte is before the guard page; otherwise the first byte is after the other guard page.
-  Guarded(size_t bytes, bool at_end) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t inside = (bytes + page - 1) / page * page;
-    total_ = inside + 2 * page;
-    base_ = static_cast<std::byte*>(mmap(nullptr, total_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    std::byte* const first = base_ + page;
-    data_ = first + (at_end ? inside - bytes : 0);
-    if (inside == 0) return;
-    mprotect(first, inside, PROT_READ | PROT_WRITE);
-    rest_ = at_end ? std::span(first, data_) : std::span(data_ + bytes, first + inside);
-    std::ranges::fill(rest_, kUntouched);
-  }
-  ~Guarded() {
-    EXPECT_TRUE(std::ranges::all_of(rest_, [](std::byte byte) { return byte == kUntouched; }))
-        << "memory outside a tensor was overwritten";
-    munmap(base_, total_);
-  }
-  Guarded(const Guarded&) = delete;
-  Guarded& operator=(const Guarded&) = delete;
-
-  std::byte* data() const { return data_; }
-
- private:
-  static constexpr std::byte kUntouched{0xa5};
-
-  std::byte *base_ = nullptr, *data_ = nullptr;
-  std::span<std::byte> rest_;
-  size_t total_ = 0;
-};
-
-/// The compilers of shared libraries, with their first flags.
-constexpr std::string_view kHostCompiler =
-    "c++ -std=c++20 -march=native -fopenmp-simd -ffp-contract=off -fno-math-errno -Wall -Werror "
-    "-Wno-unused-function -Wno-unknown-pragmas -Wno-sign-compare -Wno-clobbered -U_FORTIFY_SOURCE "
-    "-fno-gnu-unique -shared -fPIC";
-constexpr std::string_view kGpuCompiler = "nvcc -x cu -std=c++20 -arch=native --fmad=false -shared -Xcompiler -fPIC";
-
-/// A shared library compiled from C++ source. Static variables are not shared with other
-/// libraries that have the same names (-fno-gnu-unique). A folder below the build folder keeps compiled libraries by
-/// their source and flags; those that no test has used for a month are removed.
-class SharedLibrary {
- public:
-  explicit SharedLibrary(const std::string& text, const std::string& flags = "-O1",
-                         std::string_view compiler = kHostCompiler) {
-    const std::string command = fmt::format("{} {} kernels.cpp -o kernels.so {} > log 2>&1", compiler, flags,
-                                            compiler == kHostCompiler ? "-lmvec -lm" : "");
-    const std::string source = "// " + command + "\n" + text;
-    folder_ = kKept / std::to_string(std::hash<std::string>()(source));
-    if (output("kernels.cpp") == source && open()) return;
-    compile(source, command);
-    if (!is_loaded()) ADD_FAILURE() << output("log").substr(0, 3000) << text.substr(0, 30000);
-  }
-  ~SharedLibrary() {
-    if (handle_ != nullptr) dlclose(handle_);
-  }
-  SharedLibrary(const SharedLibrary&) = delete;
-  SharedLibrary& operator=(const SharedLibrary&) = delete;
-
-  bool is_loaded() const { return handle_ != nullptr; }
-  template <typename Function>
-  Function* find(const std::string& name) const {
-    return handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, name.c_str()));
-  }
-  /// The contents of a file that the compiler wrote.
-  std::string output(const std::string& name) const {
-    std::ifstream file(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  inline static const std::filesystem::path kKept = INGOT_TEST_LIBRARIES;
-
-  bool open() {
-    handle_ = dlopen((folder_ / "kernels.so").c_str(), RTLD_NOW);
-    std::error_code ignored;
-    std::filesystem::last_write_time(folder_, std::filesystem::file_time_type::clock::now(), ignored);
-    return is_loaded();
-  }
-
-  void compile(const std::string& source, const std::string& command) {
-    const std::filesystem::path kept = folder_;
-    std::string name = (kKept / "making_XXXXXX").string();
-    std::filesystem::create_directories(kKept);
-    folder_ = mkdtemp(name.data());
-    std::ofstream(folder_ / "kernels.cpp") << source;
-    if (std::system(("cd '" + folder_.string() + "' && " + command).c_str()) != 0 || !open()) return;
-    std::error_code ignored;  // another process may have kept the same library meanwhile
-    std::filesystem::remove_all(kept, ignored);
-    std::filesystem::rename(folder_, kept, ignored);
-    if (!ignored) folder_ = kept;
-    remove_old();
-  }
-
-  static void remove_old() {
-    const auto oldest = std::filesystem::file_time_type::clock::now() - std::chrono::days(30);
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(kKept, ignored))
-      if (entry.last_write_time(ignored) < oldest) std::filesystem::remove_all(entry, ignored);
-  }
-
-  std::filesystem::path folder_;
-  void* handle_ = nullptr;
-};
 
 /// Makes CUDA C++ compile as host code: threads run one at a time, and their indices are globals. Threads that meet at
 /// barriers or exchange values are coroutines. PER_BLOCK is `thread_local` if blocks run as threads of this machine (in

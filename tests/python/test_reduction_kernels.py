@@ -75,6 +75,48 @@ def test_a_rows_bits_do_not_depend_on_other_rows(device, columns, dtype):
     assert not different, different
 
 
+LONG_ROWS = ["torch.softmax(x, 1)", "F.layer_norm(x, (x.shape[1],))", "x / x.norm(dim=1, keepdim=True)", "(x - x.amax(1, keepdim=True)).exp().sum(1)"]
+LAYOUTS_OF_ROWS = {"contiguous": lambda x: x, "transposed": lambda x: x.t().contiguous().t(), "padded": lambda x: torch.nn.functional.pad(x, (1, 4))[:, 1:-4],
+           "stepped": lambda x: x.repeat_interleave(2, 1)[:, ::2]}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS_OF_ROWS)
+@pytest.mark.parametrize("text", LONG_ROWS)
+def test_few_long_rows_have_the_bits_of_many(device, text, layout):
+    """On the CPU two rows of this length have a kernel for each phase, and twenty rows one kernel for all phases."""
+    op, x = ingot.op(text), LAYOUTS_OF_ROWS[layout](torch.randn(20, 70001, device=device))
+    before = ingot.counters()
+    few = op(x[:2])
+    launches_of_few = ingot.counters().since(before).launches
+    many = op(x)
+    if device == "cpu":
+        assert ingot.counters().since(before).launches - launches_of_few < launches_of_few
+    assert torch.equal(few, many[:2])
+    torch.testing.assert_close(few.double(), op.reference(x[:2].double()), rtol=2e-5, atol=2e-5)
+
+
+ROWS_OF_TWO_DIMS = ["x.sum((1, 2))", "x.var((1, 2))", "F.layer_norm(x, x.shape[1:])", "(x * y).sum((1, 2)) + (y * y).mean((1, 2))"]
+
+
+@pytest.mark.parametrize("text", ROWS_OF_TWO_DIMS)
+def test_rows_of_several_dims_have_the_order_of_memory(device, text):
+    """Also if rows are so few that each phase has a kernel, which need not read the operand that gives the order."""
+    op, x = ingot.op(f"def f(x, y): return {text}"), torch.randn(20, 301, 233, device=device)
+    y = torch.randn(20, 233, 301, device=device).transpose(1, 2)
+    transposed = op(x.transpose(1, 2), y.transpose(1, 2))
+    if "norm" in text:
+        transposed = transposed.transpose(1, 2)
+    few, many = op(x[:2], y[:2]), op(x, y)
+    assert torch.equal(transposed, many) and torch.equal(few, many[:2])
+    torch.testing.assert_close(many.double(), op.reference(x.double(), y.double()), rtol=2e-5, atol=2e-5)
+
+
+def test_the_index_of_an_extreme_does_not_follow_the_order_of_memory(device):
+    x = torch.randn(3, 40, 50, device=device).round()
+    for layout in (x, x.transpose(0, 2), x.permute(1, 2, 0)):
+        assert torch.equal(ingot.op("x.argmax()")(layout), layout.reshape(-1).argmax())
+
+
 # Over rows, columns and all elements, with and without functions.
 DETERMINISTIC_OPS = ["x.sum()", "x.mean()", "x.sum(1)", "x.sum(0)", "x.var()", "x.exp().sum()", "x.softmax(1)", "x.softmax(0)", "x - x.std(0)", "F.layer_norm(x, x.shape[1:])"]
 SHAPES_OF_MANY_THREADS = [(3, 70000), (1000, 300), (70000, 3)]

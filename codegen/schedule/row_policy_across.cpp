@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <bit>
+
+#include "codegen/schedule/row_policy.h"
+
+// The rules for rows of which adjacent threads have corresponding elements: reductions along columns.
+
+namespace ingot::codegen {
+namespace {
+
+constexpr uint32_t kWarp = 32;
+
+/// Whether a thread can handle corresponding elements of `lanes` adjacent rows at a time.
+bool are_vectors_across_rows(const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
+  return std::ranges::all_of(facts.accesses, [&](const AccessFacts& access) {
+    return !access.varies_in_row || !is_element_wise(access) || access.along_rows != StrideClass::One ||
+           is_vector_across_rows(access, layout, lanes);
+  });
+}
+
+/// The adjacent rows that a thread handles at a time; at least two adjacent threads have adjacent rows.
+uint32_t lanes_across(const KernelFacts& facts, const KernelLayout& layout) {
+  const uint32_t lanes = std::min(elements_of_vector(facts), std::max(1u, (1u << layout.rows_bits) / 2));
+  return are_vectors_across_rows(facts, layout, lanes) ? lanes : 1;
+}
+
+/// The number of rows, rounded up to a power of two; from 32 rows on, where it does not matter, twice as many. There
+/// are 2^rows_bits rows or more, and exactly so many if that number divides them.
+uint32_t padded_rows(const KernelLayout& layout) {
+  const uint32_t rows = 1u << layout.rows_bits;
+  return layout.row_axis_multiple >= rows ? rows : 2 * rows;
+}
+
+uint64_t exchanged_bytes(uint32_t threads, uint32_t threads_across, uint32_t lanes, const KernelFacts& facts) {
+  if (threads <= kWarp) return 0;
+  return uint64_t{threads} / kWarp * threads_across * lanes * facts.result_bytes;
+}
+
+/// The number of chunks of a row of which adjacent threads have corresponding elements. Few rows are split into more
+/// chunks.
+uint32_t chunks_across(const RowsAcross& rows, const KernelLayout& layout) {
+  constexpr uint32_t kAccumulatorsOfChunk = 256, kMaxChunks = 1024, kEnough = 4;
+  const uint64_t target_count = uint64_t{rows.accumulators / kAccumulatorsOfChunk}
+                                << (kManyRowsBits - std::min<uint32_t>(layout.rows_bits, kManyRowsBits));
+  const uint64_t max_count = std::min(rows.accumulators / (rows.threads * rows.group), kMaxChunks);
+  const auto chunks = static_cast<uint32_t>(std::min(target_count, max_count));
+  return chunks < kEnough ? 1 : chunks;
+}
+
+/// Whether the warps of a block can exchange the results of their rows in shared memory.
+bool can_exchange(const RowsAcross& rows, const KernelFacts& facts) {
+  constexpr uint32_t kSharedBytes = 40 << 10;
+  return exchanged_bytes(rows.threads * rows.threads_across, rows.threads_across, rows.lanes, facts) <= kSharedBytes;
+}
+
+/// The bytes that a thread loads together.
+uint32_t vector_bytes_across(const RowsAcross& rows, const KernelFacts& facts) {
+  return rows.lanes * kVectorBytes / elements_of_vector(facts);
+}
+
+/// The fewest adjacent threads with adjacent vectors of rows, if `threads` share each row: as many as fill a warp; and
+/// two, because a Combine::spacing of 1 means that adjacent threads share a row.
+uint32_t fewest_threads_across(uint32_t threads) { return std::max(2u, kWarp / std::min(kWarp, threads)); }
+
+// Registers hold the rows of a block. With fewer rows, a block has more threads for each, and holds longer ones; and
+// while the threads of one block wait for each other, those of other blocks are busy. But adjacent threads should
+// access 64 bytes together, or better 128 (docs/performance.md: columns-in-registers).
+bool keep_across(RowsAcross& rows, const KernelFacts& facts, const KernelLayout& layout) {
+  constexpr uint32_t kLanes = 4;  // more accumulators take too many registers
+  constexpr uint32_t kThreads = 256, kMostThreads = 1024, kSegment = 128, kLeastSegment = 64;
+  constexpr uint32_t kBytesOfThread = 64, kMostBytesOfThread = 256;            // of elements
+  constexpr uint32_t kBytesOfBlock = 32 << 10, kMostBytesOfBlock = 128 << 10;  // so that several blocks fit; and one
+  RowsAcross held = rows;
+  held.lanes = std::min(rows.lanes, kLanes);
+  const uint32_t vector_bytes = vector_bytes_across(held, facts), bytes = held.lanes * large_bytes(facts);
+  const uint64_t length = uint64_t{1} << layout.length_bits;
+  if (bytes == 0 || length * bytes > kMostBytesOfBlock) return false;
+  const auto wanted_threads = std::bit_floor(std::max<uint64_t>(1, length * bytes / kBytesOfThread));
+  held.threads = static_cast<uint32_t>(std::min<uint64_t>(wanted_threads, rows.accumulators / rows.group));
+  const uint64_t thread_bytes = length / held.threads * bytes;
+  const uint32_t fewest = fewest_threads_across(held.threads),
+                 most = std::min(kWarp, std::max(fewest, padded_rows(layout) / held.lanes));
+  held.threads_across = std::clamp(std::max(kThreads / held.threads, kSegment / vector_bytes), fewest, most);
+  const auto fits = [&](uint32_t block_bytes) {
+    const uint32_t threads = held.threads * held.threads_across;
+    return threads <= kMostThreads && threads * thread_bytes <= block_bytes && can_exchange(held, facts);
+  };
+  while (!fits(kBytesOfBlock) && held.threads_across > std::max(fewest, kLeastSegment / vector_bytes))
+    held.threads_across /= 2;
+  if (!fits(kMostBytesOfBlock) || thread_bytes > kMostBytesOfThread) return false;
+  rows = held;
+  return true;
+}
+
+}  // namespace
+
+uint32_t steps_across(const RowsAcross& rows, const KernelLayout& layout) {
+  return groups_across(rows) *
+         static_cast<uint32_t>((lengths_of(layout).most + rows.accumulators - 1) / rows.accumulators);
+}
+
+uint64_t exchanged_bytes_across(const Schedule& schedule, const KernelFacts& facts) {
+  return exchanged_bytes(schedule.threads(), schedule.kept().count(Scope::Block), schedule.lanes(), facts);
+}
+
+// A block has 8 warps, or 32 if there are several phases. If rows are few, fewer threads are along the rows, and more
+// share each row. A thread has a group of four accumulators at a time (docs/performance.md: column-sums).
+Schedule cuda_rows_across(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
+  RowsAcross rows{.accumulators = cuda_accumulators(layout.length_bits, facts.loads)};
+  rows.lanes = lanes_across(facts, layout);
+  rows.group = std::min(rows.accumulators, 4u);
+  if (has_several_phases && keep_across(rows, facts, layout)) {
+    Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
+    schedule.residency.steps = steps_across(rows, layout);
+    return schedule;
+  }
+  const uint32_t warps = has_several_phases ? 32 : 8, most_threads = rows.accumulators / rows.group;
+  rows.threads_across = std::clamp(padded_rows(layout) / rows.lanes, fewest_threads_across(most_threads), kWarp);
+  rows.threads = std::min(most_threads, warps * kWarp / rows.threads_across);
+  if (!has_several_phases) rows.chunks = chunks_across(rows, layout);
+  // A launch should have 2^17 threads, enough for every multiprocessor (docs/performance.md: few-columns). While it has
+  // fewer, a block takes half of the rows, with twice the threads for each, as long as adjacent threads load 128 bytes
+  // or more together.
+  constexpr uint32_t kEnoughThreads = 1 << 17, kSegment = 128;
+  const auto threads_of_launch = [&] {
+    return (uint64_t{rows.chunks * rows.threads} << layout.rows_bits) / rows.lanes;
+  };
+  while (threads_of_launch() < kEnoughThreads && rows.threads_across > 2 &&
+         2 * rows.threads <= most_threads / rows.chunks &&
+         rows.threads_across * vector_bytes_across(rows, facts) > kSegment)
+    rows.threads_across /= 2, rows.threads *= 2;
+  // The warps of a block exchange their results in shared memory.
+  while (rows.threads * rows.threads_across > kWarp && !can_exchange(rows, facts)) rows.threads /= 2;
+  Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
+  if (rows.chunks > 1)
+    schedule.finalize_maps =
+        finalize_maps_across(rows.chunks, rows.group, rows.threads_across, layout.rank, layout.reduced_axes);
+  return schedule;
+}
+
+}  // namespace ingot::codegen
