@@ -204,10 +204,18 @@ Preset preset_for(const KernelFacts& facts, uint32_t lanes) {
   return axis_across(facts) != kNoAxis ? Preset::Tile : Preset::Interleaved;
 }
 
+namespace {
+
+constexpr uint32_t kTileBytes = 48 << 10;  // of shared memory
+constexpr uint32_t kSmallTile = 32 * 33;   // elements, with those of the padding column
+
+}  // namespace
+
 // A load that is contiguous along another axis than the results reads a sector per element. A load through a tile in
 // shared memory is coalesced (docs/performance.md: shared-memory-tile). If several axes qualify, the one with most
-// bytes is chosen. No tile is used in two cases. If the innermost axis has at most 16 elements, a warp's loads are
-// nearly coalesced without one. If the product of both extents is small, a block uses whole cache lines anyway.
+// bytes is chosen. No tile is used in three cases. If the innermost axis has at most 16 elements, a warp's loads are
+// nearly coalesced without one. If the product of both extents is small, a block uses whole cache lines anyway. And
+// many transposed operands may need more shared memory than every GPU provides by default, even for small tiles.
 uint32_t axis_across(const KernelFacts& facts) {
   if (facts.rank < 2 || facts.has_regions) return kNoAxis;
   constexpr uint32_t kShortBits = 4, kSmallBits = 12;
@@ -217,14 +225,14 @@ uint32_t axis_across(const KernelFacts& facts) {
     if (access.kind == Kind::Store && access.inner != StrideClass::One) return kNoAxis;
   }
   if (facts.inner_bits <= kShortBits || facts.inner_bits + facts.transposed_bits < kSmallBits) return kNoAxis;
-  return most_transposed_axis(facts);
+  const uint32_t axis = most_transposed_axis(facts);
+  return transposed_bytes(facts, axis) * kSmallTile <= kTileBytes ? axis : kNoAxis;
 }
 
 // A square of 64 by 64 elements; of 32 by 32 if the tiles would otherwise need more shared memory than every GPU
 // provides by default. If one axis is shorter, the other side is longer, up to 256. Vectors of 16 bytes on both sides
 // if all rows are aligned (docs/performance.md: shared-memory-tile).
 TileSize tile_size_for(const KernelFacts& facts) {
-  constexpr uint32_t kSharedBytes = 48 << 10;
   const uint32_t across = axis_across(facts);
   uint32_t widest = 1;
   bool are_aligned = true;
@@ -245,7 +253,7 @@ TileSize tile_size_for(const KernelFacts& facts) {
     size.columns = std::min(most_columns, std::max(side, side * side / most_rows));
   };
   fit(64);
-  if (bytes * size.rows * (size.columns + 1) > kSharedBytes) fit(32);
+  if (bytes * size.rows * (size.columns + 1) > kTileBytes) fit(32);
   size.lanes = std::min(
       {size.lanes, size.rows, size.columns, std::max(1u, size.rows * size.columns / threads_of(facts, Preset::Tile))});
   return size;

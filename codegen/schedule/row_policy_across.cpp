@@ -9,6 +9,7 @@ namespace ingot::codegen {
 namespace {
 
 constexpr uint32_t kWarp = 32;
+constexpr uint32_t kExchangeBytes = 40 << 10;  // of shared memory, for results that the warps of a block exchange
 
 /// Whether a thread can handle corresponding elements of `lanes` adjacent rows at a time.
 bool are_vectors_across_rows(const KernelFacts& facts, const KernelLayout& layout, uint32_t lanes) {
@@ -49,8 +50,7 @@ uint32_t chunks_across(const RowsAcross& rows, const KernelLayout& layout) {
 
 /// Whether the warps of a block can exchange the results of their rows in shared memory.
 bool can_exchange(const RowsAcross& rows, const KernelFacts& facts) {
-  constexpr uint32_t kSharedBytes = 40 << 10;
-  return exchanged_bytes(rows.threads * rows.threads_across, rows.threads_across, rows.lanes, facts) <= kSharedBytes;
+  return exchanged_bytes(rows.threads * rows.threads_across, rows.threads_across, rows.lanes, facts) <= kExchangeBytes;
 }
 
 /// The bytes that a thread loads together.
@@ -132,9 +132,11 @@ Schedule cuda_rows_across(const KernelFacts& facts, const KernelLayout& layout, 
   // The warps of a block exchange their results in shared memory.
   while (rows.threads * rows.threads_across > kWarp && !can_exchange(rows, facts)) rows.threads /= 2;
   Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
-  if (rows.chunks > 1)
-    schedule.finalize_maps =
-        finalize_maps_across(rows.chunks, rows.group, rows.threads_across, layout.rank, layout.reduced_axes);
+  if (rows.chunks == 1) return schedule;
+  // The second launch has up to 32 warps, whose threads have one row each.
+  const uint32_t exchanging = std::bit_floor(std::max(2u, kExchangeBytes / (32 * std::max(1u, facts.result_bytes))));
+  schedule.finalize_maps = finalize_maps_across(rows.chunks, rows.group, std::min(rows.threads_across, exchanging),
+                                                layout.rank, layout.reduced_axes);
   return schedule;
 }
 

@@ -182,6 +182,8 @@ TEST(Tiles, AreLongIfAnAxisIsShort) {
   EXPECT_EQ(size(4, 10), std::pair(16u, 256u));
   EXPECT_EQ(size(10, 5), std::pair(128u, 32u));
   EXPECT_EQ(size(2, 10), std::pair(4u, 256u));
+  EXPECT_EQ(size(6, 6, 11), std::pair(32u, 32u));
+  EXPECT_EQ(axis_across(facts(6, 6, 12)), kNoAxis) << "twelve tiles are too large, however small";
   EXPECT_EQ(axis_across(facts(10, 4)), kNoAxis) << "a warp's loads are nearly coalesced";
   EXPECT_EQ(axis_across(facts(3, 6)), kNoAxis) << "a block uses whole cache lines";
 }

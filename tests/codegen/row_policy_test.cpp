@@ -304,6 +304,19 @@ TEST(Rows, FitInSharedMemoryAcross) {
   EXPECT_EQ(many.several_phases().threads, 32u);
 }
 
+TEST(Rows, FitInSharedMemoryInTheSecondLaunch) {
+  const auto threads_across = [](uint32_t result_bytes) {
+    RowSetup rows({row_elements(8)}, 20, 6, true);
+    rows.facts.result_bytes = result_bytes;
+    const Schedule schedule = cuda_rows(rows.facts, rows.layout, false);
+    EXPECT_TRUE(schedule.is_split());
+    EXPECT_EQ(threads_of(schedule.finalize_maps), 1024u);
+    return kept_map(schedule.finalize_maps).count(Scope::Block);
+  };
+  EXPECT_EQ(threads_across(8), 32u);
+  EXPECT_EQ(threads_across(56), 16u) << "seven sums of float64";
+}
+
 TEST(Rows, AreInRegistersAcrossIfShort) {
   const auto rows = [](uint32_t bytes, uint8_t length_bits, uint8_t rows_bits = 12) {
     return RowSetup({row_elements(bytes)}, length_bits, rows_bits, true).several_phases();
