@@ -72,6 +72,22 @@ std::optional<RowMap> row_map_of(const Graph& graph, NodeId load, size_t rank) {
   return map;
 }
 
+bool reads_rows(const Graph& graph, NodeId load) {
+  const size_t rank = graph.reduction(*graph.reduction_read(load)).domain.size();
+  const std::optional<RowMap> map = row_map_of(graph, load, rank);
+  return map && is_aligned(*map, rank);
+}
+
+bool varies_along(const Access& access, size_t rank, size_t d) {
+  const size_t skipped = rank - access.dims.size();
+  return d >= skipped && !access.dims[d - skipped].terms.empty();
+}
+
+bool same_rows(const Graph& graph, NodeId a, NodeId b) {
+  const Reduction &x = graph.reduction(a), &y = graph.reduction(b);
+  return x.reduced == y.reduced && graph.host.same(x.domain, y.domain);
+}
+
 bool is_aligned(const RowMap& map, size_t rank) {
   if (map.size() != rank) return false;
   for (size_t d = 0; d < rank; ++d)

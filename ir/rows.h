@@ -28,6 +28,16 @@ using RowMap = std::vector<size_t>;
 /// a reduction.
 std::optional<RowMap> row_map_of(const Graph& graph, NodeId load, size_t rank);
 
+/// Whether a load of a reduction, from the index space of its domain, reads at each index the value of the row that
+/// contains the index.
+bool reads_rows(const Graph& graph, NodeId load);
+
+/// Whether an access from an index space of this rank varies along dim `d`.
+bool varies_along(const Access& access, size_t rank, size_t d);
+
+/// Whether two reductions are over the same domain, along the same dims.
+bool same_rows(const Graph& graph, NodeId a, NodeId b);
+
 /// Whether each dim of the index space runs along the dim of the reduction's domain at the same position, or along
 /// none. `rank`: the rank of that domain.
 bool is_aligned(const RowMap& map, size_t rank);

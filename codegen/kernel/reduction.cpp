@@ -382,7 +382,18 @@ Job RowReductions::speculative_conditions() const {
 RowWork RowReductions::work_of_rows() {
   RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfRows}};
   add_output_blocks(work, [](const KernelOutline::OutputBlockRef& part) { return part.is_per_row; });
+  const KernelOutline& outline = context_.outline;
+  for (uint32_t w = 0; w < outline.workspace_stores.size(); ++w) {
+    const ir::NodeId value = outline.workspace_stores[w].node;
+    if (std::ranges::count(outline.row_values, value) == 0) continue;
+    work.job.roots.push_back({context_.graph[value].args[0], context_.graph[value].dtype});
+    work.stores.push_back(first_workspace_store() + w);
+  }
   return work;
+}
+
+uint32_t RowReductions::first_workspace_store() const {
+  return context_.outline.first_store() + static_cast<uint32_t>(context_.outline.output_blocks.size());
 }
 
 template <typename IsWanted>
@@ -398,9 +409,10 @@ void RowReductions::add_output_blocks(RowWork& work, IsWanted is_wanted) const {
 
 std::vector<std::pair<uint32_t, ValueId>> RowReductions::values_for_later_kernels() {
   std::vector<std::pair<uint32_t, ValueId>> values;
-  auto access = context_.outline.first_store() + static_cast<uint32_t>(context_.outline.output_blocks.size());
-  for (const KernelOutline::WorkspaceStore& store : context_.outline.workspace_stores)
-    values.emplace_back(access++, known_.at({reductions_[store.reduction].node, store.value}));
+  const std::vector<KernelOutline::WorkspaceStore>& stores = context_.outline.workspace_stores;
+  for (uint32_t w = 0; w < stores.size(); ++w)
+    if (const auto result = known_.find({stores[w].node, stores[w].value}); result != known_.end())
+      values.emplace_back(first_workspace_store() + w, result->second);
   return values;
 }
 

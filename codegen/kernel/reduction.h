@@ -154,10 +154,12 @@ class RowReductions {
   /// The pointer to the first element of this buffer.
   SymbolId partials_pointer(uint32_t number, bool is_written);
 
-  /// The stores of results that later kernels read: the access and the value of each.
+  /// The stores of reductions that later kernels read: the access and the value of each.
   std::vector<std::pair<uint32_t, ValueId>> values_for_later_kernels();
 
  private:
+  /// The access number of the first store to a workspace.
+  uint32_t first_workspace_store() const;
   /// Adds the output blocks that satisfy `is_wanted` to the work.
   template <typename IsWanted>
   void add_output_blocks(RowWork& work, IsWanted is_wanted) const;

@@ -75,7 +75,7 @@ void list_accesses(const ir::Graph& graph, const std::vector<Workspace>& workspa
                                .tensor = ref.workspace,
                                .dtype = workspaces[ref.workspace].dtype,
                                .access = {},
-                               .text = text_of(graph, kernel.reductions[ref.reduction].node),
+                               .text = text_of(graph, ref.node),
                                .in_workspace = true});
 }
 

@@ -38,6 +38,7 @@ std::vector<ir::NodeId> roots_of(const ir::Graph& graph, const KernelOutline& ke
   if (!kernel.partials_writer)
     for (const KernelOutline::ReductionRef& ref : kernel.reductions) roots.push_back(graph[ref.node].args[0]);
   for (const KernelOutline::ReductionRef& ref : kernel.column_reductions) roots.push_back(graph[ref.node].args[0]);
+  for (const ir::NodeId value : kernel.row_values) roots.push_back(graph[value].args[0]);
   return roots;
 }
 
@@ -51,8 +52,7 @@ std::vector<ir::NodeId> nodes_of_accesses(const ir::Graph& graph, const KernelOu
     if (is_access(graph, kernel, id)) nodes.push_back(id);
   for (const KernelOutline::OutputBlockRef& ref : kernel.output_blocks)
     nodes.push_back(graph.results[ref.result].blocks[ref.block].node);
-  for (const KernelOutline::WorkspaceStore& ref : kernel.workspace_stores)
-    nodes.push_back(kernel.reductions[ref.reduction].node);
+  for (const KernelOutline::WorkspaceStore& ref : kernel.workspace_stores) nodes.push_back(ref.node);
   return nodes;
 }
 

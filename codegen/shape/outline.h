@@ -76,14 +76,17 @@ struct KernelOutline {
     bool operator==(const ReductionRef&) const = default;
   };
   std::vector<ReductionRef> reductions;  ///< in the order of the graph, except with fused column partials
+  std::vector<ir::NodeId> row_values;    ///< reductions of equal values (row_values.h): the kernel computes the operand
+                                         ///< of each once per row, after all phases
   /// A value of a reduction that the kernel stores to a workspace for a later kernel.
   struct WorkspaceStore {
-    uint32_t reduction = 0, value = 0;                  ///< index into `reductions`, and of the reduction's value
+    ir::NodeId node;                                    ///< the reduction, or one of `row_values`
+    uint32_t value = 0;                                 ///< index of the reduction's value
     uint32_t workspace = 0;                             ///< index into Outline::workspaces
     SplitReason split_reason = SplitReason::OtherRows;  ///< for its first reader
     bool operator==(const WorkspaceStore&) const = default;
   };
-  std::vector<WorkspaceStore> workspace_stores;  ///< values of reductions that a later kernel reads
+  std::vector<WorkspaceStore> workspace_stores;  ///< values that a later kernel reads
   /// Reductions of a later kernel along the columns of this kernel's rows. This kernel computes fused column partials
   /// for them: it accumulates their elements row by row, and stores a partial result per chunk of rows. `phase` is the
   /// phase that computes the elements.

@@ -7,6 +7,7 @@
 
 #include "codegen/shape/list_accesses.h"
 #include "codegen/shape/outline.h"
+#include "codegen/shape/row_values.h"
 #include "codegen/target/names.h"
 
 // Divides a graph into kernels: decides which kernels there are, and which nodes each computes.
@@ -16,11 +17,6 @@ namespace {
 
 using ir::Op;
 
-bool same_domain(const ir::HostPool& host, const std::vector<ir::HostId>& a, const std::vector<ir::HostId>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](ir::HostId x, ir::HostId y) { return host.same(x, y); });
-}
-
 /// A node that must be placed in a kernel: an output block, or the operand of a reduction.
 struct Reader {
   const std::vector<ir::HostId>& domain;
@@ -29,13 +25,6 @@ struct Reader {
   /// `reads` by the kernels that compute these reductions, so that the check of one kernel looks at few of them.
   std::map<size_t, std::vector<ir::NodeId>> reads_of_kernel;
 };
-
-/// Whether a load of a reduction reads row by row: at each index, the value of the row that contains the index.
-bool reads_rows(const ir::Graph& graph, ir::NodeId load) {
-  const size_t rank = graph.reduction(*graph.reduction_read(load)).domain.size();
-  const std::optional<ir::RowMap> map = ir::row_map_of(graph, load, rank);
-  return map && ir::is_aligned(*map, rank);
-}
 
 /// Whether a reduction, or a kernel that reduces, has a single row.
 bool has_lone_row(const ir::HostPool& host, const auto& rows) {
@@ -56,6 +45,7 @@ class Outliner {
   }
 
   Outline run() {
+    if (strategy_ == PartitionStrategy::PerPhase) row_values_ = row_values(graph_);
     reductions_ = reductions();
     for (const ir::NodeId id : reductions_) place_reduction(id, 0);
     const size_t first_late_kernel = outline_.kernels.size();
@@ -111,11 +101,10 @@ class Outliner {
     std::set<ir::NodeId> awaited, waiting;  // operands of the awaited reductions, and of the output blocks that wait
     for (const ir::Result& result : graph_.results)
       for (const ir::OutputBlock& part : result.blocks) {
-        if (!same_domain(host_, part.domain, reduction.domain)) continue;
-        for (const ir::NodeId load : reads_of(part.node)) {
-          const ir::NodeId other = *graph_.reduction_read(load);
+        if (!host_.same(part.domain, reduction.domain)) continue;
+        for (const ir::NodeId other : reductions_read_by(part.node)) {
           if (other == id) return false;
-          if (!same_domain(host_, graph_.reduction(other).domain, reduction.domain)) continue;
+          if (!host_.same(graph_.reduction(other).domain, reduction.domain)) continue;
           awaited.merge(tensors_read(graph_[other].args[0]));
           waiting.merge(tensors_read(part.node));
         }
@@ -147,6 +136,19 @@ class Outliner {
     reads = nodes_of(graph_, {root});
     std::erase_if(reads, [&](ir::NodeId id) { return !graph_.reduction_read(id); });
     return reads;
+  }
+
+  /// The reductions that a node reads, also through values per row.
+  std::set<ir::NodeId> reductions_read_by(ir::NodeId root) const {
+    std::set<ir::NodeId> reductions;
+    for (const ir::NodeId load : reads_of(root)) {
+      const ir::NodeId reduction = *graph_.reduction_read(load);
+      if (row_values_.contains(reduction))
+        reductions.merge(reductions_read_by(graph_[reduction].args[0]));
+      else
+        reductions.insert(reduction);
+    }
+    return reductions;
   }
 
   size_t kernel_of(ir::NodeId load) const { return kernel_of_.at(*graph_.reduction_read(load)); }
@@ -196,9 +198,9 @@ class Outliner {
     const KernelOutline& kernel = outline_.kernels[k];
     const std::span<const ir::NodeId> reads = reads_in(k, reader);
     const auto is_gather = [&](ir::NodeId load) { return graph_[load].op == Op::Gather; };
-    const auto by_other_rows = [&](ir::NodeId load) { return !reads_rows(graph_, load); };
+    const auto by_other_rows = [&](ir::NodeId load) { return !ir::reads_rows(graph_, load); };
     const bool of_row = !reader.reduced && has_element_per_row(kernel, reader.domain);
-    const bool is_same_domain = of_row || same_domain(host_, kernel.domain, reader.domain);
+    const bool is_same_domain = of_row || host_.same(kernel.domain, reader.domain);
     if (std::ranges::any_of(reads, is_gather)) return SplitReason::Gathered;
     if (reader.reduced && (!is_same_domain || kernel.reduced != *reader.reduced)) return SplitReason::OtherReduction;
     if (!is_same_domain || std::ranges::any_of(reads, by_other_rows)) return SplitReason::OtherRows;
@@ -214,7 +216,7 @@ class Outliner {
   /// Whether the reader is reduced along the columns of the kernel's rows: each dim of size above 1 is reduced either
   /// by the kernel or by the reader, but not by both.
   bool are_across(const KernelOutline& kernel, const Reader& reader) const {
-    if (!reader.reduced || !same_domain(host_, kernel.domain, reader.domain)) return false;
+    if (!reader.reduced || !host_.same(kernel.domain, reader.domain)) return false;
     for (size_t d = 0; d < kernel.domain.size(); ++d)
       if (kernel.reduced[d] == (*reader.reduced)[d] && !host_.is_int(kernel.domain[d], 1)) return false;
     return true;
@@ -224,7 +226,7 @@ class Outliner {
   /// available.
   bool can_compute_columns_of(size_t k, const Reader& reader) const {
     return !reads_later(k, reader) && std::ranges::all_of(reads_in(k, reader), [&](ir::NodeId load) {
-      return graph_[load].op == Op::Load && reads_rows(graph_, load);
+      return graph_[load].op == Op::Load && ir::reads_rows(graph_, load);
     });
   }
 
@@ -235,7 +237,7 @@ class Outliner {
     int bytes = 0;
     for (const ir::NodeId id : reductions_) {
       const ir::Reduction& reduction = graph_.reduction(id);
-      if (reduction.reduced != like.reduced || !same_domain(host_, reduction.domain, like.domain)) continue;
+      if (reduction.reduced != like.reduced || !host_.same(reduction.domain, like.domain)) continue;
       if (ir::info(reduction.kind).value_count > 1) return false;
       bytes += ir::size_of(graph_[id].dtype);
     }
@@ -271,7 +273,7 @@ class Outliner {
     };
     for (const ir::Result& result : graph_.results)
       for (const ir::OutputBlock& part : result.blocks)
-        if (same_domain(host_, part.domain, reduction.domain) && std::ranges::all_of(reads_of(part.node), is_known) &&
+        if (host_.same(part.domain, reduction.domain) && std::ranges::all_of(reads_of(part.node), is_known) &&
             std::ranges::any_of(nodes_of(graph_, {part.node}), is_shared))
           return true;
     return false;
@@ -304,6 +306,7 @@ class Outliner {
   void place_reduction(ir::NodeId id, size_t first) {
     const ir::Reduction& reduction = graph_.reduction(id);
     const Reader reader = reader_of(reduction.domain, &reduction.reduced, graph_[id].args[0]);
+    if (row_values_.contains(id)) return place_row_value(id, reader);
     std::optional<size_t> suitable;
     for (size_t k = outline_.kernels.size(); k-- > first && !suitable;)
       if (!split_reason(k, reader)) suitable = k;
@@ -316,6 +319,15 @@ class Outliner {
     add_workspaces(row_kernel.value_or(k), reader);
   }
 
+  /// Places a value per row in the last kernel whose reductions it reads.
+  void place_row_value(ir::NodeId id, const Reader& reader) {
+    const size_t k = reader.reads_of_kernel.rbegin()->first;
+    kernel_of_[id] = k;
+    phase_of_[id] = phase_after(k, reader) - 1;
+    outline_.kernels[k].row_values.push_back(id);
+    add_workspaces(k, reader);
+  }
+
   /// Adds a workspace for each value of another kernel's reduction that the reader, which is in kernel k, reads.
   void add_workspaces(size_t k, const Reader& reader) {
     for (const ir::NodeId load : reader.reads) {
@@ -326,10 +338,8 @@ class Outliner {
       if (!workspace_of_.emplace(value, workspace).second) continue;
       const ir::Reduction& reduction = graph_.reduction(value.first);
       outline_.workspaces.push_back({graph_[load].dtype, reduction.domain, reduction.reduced});
-      KernelOutline& kernel = outline_.kernels[producer];
-      const auto ref = std::ranges::find(kernel.reductions, value.first, &KernelOutline::ReductionRef::node);
-      kernel.workspace_stores.push_back(
-          {.reduction = static_cast<uint32_t>(ref - kernel.reductions.begin()),
+      outline_.kernels[producer].workspace_stores.push_back(
+          {.node = value.first,
            .value = value.second,
            .workspace = workspace,
            .split_reason = split_reason(producer, reader).value_or(SplitReason::LaterReads)});
@@ -366,7 +376,7 @@ class Outliner {
     }
     const auto plain = outline_.kernels.begin() + static_cast<ptrdiff_t>(first_plain_kernel_);
     auto kernel = std::find_if(plain, outline_.kernels.end(),
-                               [&](const KernelOutline& k) { return same_domain(host_, k.domain, part.domain); });
+                               [&](const KernelOutline& k) { return host_.same(k.domain, part.domain); });
     if (kernel == outline_.kernels.end()) {
       outline_.kernels.emplace_back().domain = part.domain;
       kernel = outline_.kernels.end() - 1;
@@ -384,13 +394,13 @@ class Outliner {
     std::set<ir::NodeId> roots;
     for (const auto& [id, k] : kernel_of_) {
       const ir::Reduction& reduction = graph_.reduction(id);
-      if (!same_domain(host_, reduction.domain, kernel.domain)) continue;
+      if (!host_.same(reduction.domain, kernel.domain)) continue;
       if (reduction.reduced == kernel.reduced && ir::info(reduction.kind).value_count > 1) return std::nullopt;
       roots.insert(graph_[id].args[0]);
     }
     for (const ir::Result& result : graph_.results)
       for (const ir::OutputBlock& part : result.blocks)
-        if (same_domain(host_, part.domain, kernel.domain)) roots.insert(part.node);
+        if (host_.same(part.domain, kernel.domain)) roots.insert(part.node);
     std::optional<ir::NodeId> best;
     size_t most = 0;
     for (const ir::NodeId id : nodes_of(graph_, {roots.begin(), roots.end()})) {
@@ -416,7 +426,8 @@ class Outliner {
   const PartitionStrategy strategy_;
   std::vector<ir::NodeId> reductions_;  ///< in the order of placement, without the late ones
   std::vector<ir::NodeId> late_;
-  std::vector<bool> reads_any_;  ///< for each node, whether it depends on a load of a reduction
+  std::set<ir::NodeId> row_values_;  ///< with a kernel per phase
+  std::vector<bool> reads_any_;      ///< for each node, whether it depends on a load of a reduction
   Outline outline_;
   size_t first_plain_kernel_ = 0;          ///< kernels from here on reduce nothing
   std::set<ir::NodeId> reduction_inputs_;  ///< the reductions that other reductions depend on

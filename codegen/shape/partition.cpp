@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "codegen/shape/row_values.h"
+
 namespace ingot::codegen {
 namespace {
 
@@ -10,8 +12,13 @@ bool writes_column_partials(const KernelOutline& kernel) { return !kernel.column
 
 }  // namespace
 
+ir::Graph graph_for(PartitionStrategy strategy, const ir::Graph& graph) {
+  return strategy == PartitionStrategy::PerPhase ? store_row_values(graph) : graph;
+}
+
 Outlines outlines(const ir::Graph& graph) {
-  Outlines all{outline(graph), outline(graph, PartitionStrategy::PerPhase),
+  constexpr PartitionStrategy kPerPhase = PartitionStrategy::PerPhase;
+  Outlines all{outline(graph), outline(graph_for(kPerPhase, graph), kPerPhase),
                outline(graph, PartitionStrategy::FusedColumns)};
   if (all.per_phase->kernels.size() == all.whole.kernels.size()) all.per_phase.reset();
   if (std::ranges::none_of(all.fused_columns->kernels, writes_column_partials)) all.fused_columns.reset();

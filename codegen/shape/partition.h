@@ -21,7 +21,9 @@ struct Outlines {
                                                                           : whole;
   }
 };
-/// The outlines of a graph for all partition strategies.
+/// The graph from which a partition strategy makes kernels; its host expressions are those of `graph`.
+ir::Graph graph_for(PartitionStrategy strategy, const ir::Graph& graph);
+/// The outlines of these graphs for all partition strategies.
 Outlines outlines(const ir::Graph& graph);
 
 /// The number of chunks of a column for fused column partials, for rows of `columns` elements; a power of two. Rows

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -140,6 +141,10 @@ class HostPool {
   bool known_not_one(HostId x) const { return facts_[resolve(x).index].is_not_one; }
   bool known_nonnegative(HostId x) const { return lower_bound(x) >= 0; }
   bool same(HostId x, HostId y) const { return resolve(x) == resolve(y); }
+  /// Whether two domains have the same sizes.
+  bool same(std::span<const HostId> x, std::span<const HostId> y) const {
+    return std::ranges::equal(x, y, [this](HostId a, HostId b) { return same(a, b); });
+  }
 
   /// Limits the work: `make` throws WorkLimitExceeded once the calls of `make` have processed more operands than this,
   /// all together. Sums are kept expanded, so a short source can require very many operands.

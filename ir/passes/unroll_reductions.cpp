@@ -38,18 +38,6 @@ struct Read {
   std::vector<HostId> repeats = {};  ///< the sizes of the reader's dims along which the value stays the same
 };
 
-/// Whether an access from an index space of this rank varies along dim `d`.
-bool varies_along(const Access& access, size_t rank, size_t d) {
-  const size_t skipped = rank - access.dims.size();
-  return d >= skipped && !access.dims[d - skipped].terms.empty();
-}
-
-bool same_rows(const Graph& graph, NodeId a, NodeId b) {
-  const Reduction &x = graph.reduction(a), &y = graph.reduction(b);
-  return x.reduced == y.reduced &&
-         std::ranges::equal(x.domain, y.domain, [&](HostId p, HostId q) { return graph.host.same(p, q); });
-}
-
 /// The reads of all reductions.
 class Reads {
  public:

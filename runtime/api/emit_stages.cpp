@@ -120,6 +120,7 @@ Stages OpState::make_stages(const EmitContext& context, const EmitTarget& target
   runtime::run_host(stages.graph->host, context.key, stages.host, failure);
   if (!failure.empty()) stages.host.clear();  // of an expression that no kernel needs
   if (context.on_cuda) stages.target = {codegen::Target::Kind::Cuda, architecture_of(target)};
+  stages.graph = std::make_shared<ir::Graph>(codegen::graph_for(stages.resolved.strategy, *stages.graph));
   stages.outline = codegen::outline(*stages.graph, stages.resolved.strategy);
   return stages;
 }

@@ -89,8 +89,8 @@ std::shared_ptr<const KernelSet> kernel_set_of(const std::vector<codegen::Launch
 }
 
 codegen::Source generate_source(const KernelRequest& request) {
-  const std::shared_ptr<const ir::Graph> graph = request.graph();
-  return codegen::generate(*graph, codegen::outline(*graph, request.strategy), request.layouts, request.target,
+  const ir::Graph graph = codegen::graph_for(request.strategy, *request.graph());
+  return codegen::generate(graph, codegen::outline(graph, request.strategy), request.layouts, request.target,
                            request.options, request.op_source);
 }
 
@@ -240,8 +240,8 @@ void KernelBatch::add(const KernelRequest& request) {
     hold(key, std::move(kernel_set));
     return;
   }
-  const std::shared_ptr<const ir::Graph> graph = request.graph();
-  codegen::Source functions = codegen::generate_functions(*graph, codegen::outline(*graph, request.strategy),
+  const ir::Graph graph = codegen::graph_for(request.strategy, *request.graph());
+  codegen::Source functions = codegen::generate_functions(graph, codegen::outline(graph, request.strategy),
                                                           request.layouts, request.target, request.options, kSuffix);
   AtomicCounters::add(kernels_.counters_.plans);
   const auto [member, is_new] = member_of_source_.try_emplace(compiler_of(request) + functions.text, members_.size());

@@ -44,8 +44,8 @@ class Execution {
       return classify(prepared.outline.kernels[0], geometry, addresses, false);
     }();
     const Options options{.check_indices = true};
-    text_ = generate(graph, prepared.outline, prepared.layouts, target, options, "").text;
-    const Kernel kernel = kernels(graph, prepared.outline, prepared.layouts, target, options)[0];
+    text_ = generate(prepared.graph, prepared.outline, prepared.layouts, target, options, "").text;
+    const Kernel kernel = kernels(prepared.graph, prepared.outline, prepared.layouts, target, options)[0];
     const KernelLibrary library({&kernel}, target);
     Entry* const entry = library.find(kernel.launch.entry);
     if (entry == nullptr) return;

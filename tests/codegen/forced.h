@@ -301,11 +301,11 @@ class ForcedCall {
 
   void add_kernels(uint32_t k, const std::function<std::vector<Schedule>(const std::vector<Schedule>&)>& choose) {
     const KernelOutline& outline = prepared_.outline.kernels[k];
-    const std::vector<Schedule> all = allowed_schedules(graph_, outline, prepared_.layouts[k], target_);
+    const std::vector<Schedule> all = allowed_schedules(prepared_.graph, outline, prepared_.layouts[k], target_);
     std::vector<ForcedKernel>& kernels = kernels_.emplace_back();
     std::set<std::string> sources;
     for (const Schedule& schedule : choose(all)) {
-      std::vector<Kernel> launches = build(graph_, outline, prepared_.layouts[k], schedule, target_, {});
+      std::vector<Kernel> launches = build(prepared_.graph, outline, prepared_.layouts[k], schedule, target_, {});
       std::string source;
       for (const Kernel& kernel : launches) source += print_source(kernel).text;
       if (!sources.insert(source).second) continue;

@@ -100,7 +100,7 @@ TEST(FusedColumns, ColumnResultsAreCorrect) {
   std::set<uint32_t> lanes;
   for (size_t c = 0; c < cases.size(); ++c) {
     const Prepared prepared = cases[c].prepared();
-    const Schedule schedule = schedules(cases[c].graph, prepared.outline, prepared.layouts, kCuda, {})[0];
+    const Schedule schedule = schedules(prepared.graph, prepared.outline, prepared.layouts, kCuda, {})[0];
     ASSERT_GT(schedule.column_chunks(), 0u);
     prefetches.insert(schedule.residency.prefetches), lanes.insert(schedule.lanes());
     const std::vector<Bytes> results = run(cases[c], kCuda, library, random);
@@ -209,7 +209,7 @@ TEST(FusedColumns, ReducesColumnsOfRowStatisticsAcross) {
   tensors.params = {contiguous({500, 100})};
   const Prepared prepared = prepare(graph, tensors, false, PartitionStrategy::Whole);
   for (const Target& target : {kCuda, kCpu}) {
-    const std::vector<Schedule> all = schedules(graph, prepared.outline, prepared.layouts, target, {});
+    const std::vector<Schedule> all = schedules(prepared.graph, prepared.outline, prepared.layouts, target, {});
     ASSERT_EQ(all.size(), 2u);
     EXPECT_TRUE(all[1].is_across());
   }

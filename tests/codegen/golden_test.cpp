@@ -133,7 +133,7 @@ std::string source_of(const ir::Graph& graph, const Prepared& prepared, std::spa
                            .geometries = prepared.geometries};
   LaunchComments comments(call);
   const std::string functions =
-      generate_functions(graph, prepared.outline, prepared.layouts, target, options, "", &comments).text;
+      generate_functions(prepared.graph, prepared.outline, prepared.layouts, target, options, "", &comments).text;
   std::string names;
   for (const std::string& name : prelude_names(target.kind, functions)) names += " " + name;
   return comment_out(op_source) + (names.empty() ? "" : "//\n// prelude:" + names + "\n") + "\n" + functions;
@@ -168,8 +168,8 @@ std::map<fs::path, std::string> texts_of(const GoldenCase& golden, bool first) {
         source_of(graph, prepared, call.tensors.params, target, options, definition->source_text());
     if (!first || !is_cuda) continue;
     texts[folder / "ir.txt"] = print(graph);
-    texts[folder / "schedule.txt"] = schedule_text(graph, prepared.outline, prepared.layouts, target, options);
-    texts[folder / "kernel.txt"] = kernel_text(graph, prepared.outline, prepared.layouts, target, options);
+    texts[folder / "schedule.txt"] = schedule_text(prepared.graph, prepared.outline, prepared.layouts, target, options);
+    texts[folder / "kernel.txt"] = kernel_text(prepared.graph, prepared.outline, prepared.layouts, target, options);
   }
   return texts;
 }

@@ -56,7 +56,7 @@ TEST(HoistedPredicate, ComputesCorrectElements) {
     ReduceCase& test_case = cases[c];
     const MaskedOp& op = kMaskedOps[c * std::size(kMaskedOps) / cases.size()];
     const Prepared prepared = test_case.prepared();
-    const Schedule schedule = schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {})[0];
+    const Schedule schedule = schedules(prepared.graph, prepared.outline, prepared.layouts, kCuda, {})[0];
     // The leader of y's access group is hoisted, or nothing.
     EXPECT_EQ(std::ranges::count(schedule.accesses, true, &AccessSchedule::is_hoisted), op.is_hoisted ? 1 : 0)
         << op.text;
@@ -101,7 +101,7 @@ TEST(HoistedPredicate, HoistsPredicatesOnlyInRowsThatStoreElements) {
     ReduceCase& test_case = cases[c];
     const bool stores = c < cases.size() / 2;
     const Prepared prepared = test_case.prepared();
-    for (const Schedule& schedule : schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}))
+    for (const Schedule& schedule : schedules(prepared.graph, prepared.outline, prepared.layouts, kCuda, {}))
       hoisted[stores] += static_cast<size_t>(std::ranges::count(schedule.accesses, true, &AccessSchedule::is_hoisted));
     const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     float sum = 0;

@@ -16,7 +16,7 @@ using ir::Op;
 
 Kernel kernel_of(const ir::Graph& graph, const Tensors& tensors, const Target& target, bool results_alias = false) {
   const Prepared prepared = prepare(graph, tensors, results_alias);
-  return kernels(graph, prepared.outline, prepared.layouts, target, {}).at(0);
+  return kernels(prepared.graph, prepared.outline, prepared.layouts, target, {}).at(0);
 }
 
 std::string body_of(const ir::Graph& graph, const Tensors& tensors, const Target& target, bool results_alias = false) {

@@ -87,7 +87,7 @@ std::unique_ptr<R[]> run(const SharedLibrary& library, const ir::Graph& graph, c
   std::byte* out = memory.data() + 16 - reinterpret_cast<uintptr_t>(memory.data()) % 16;
   tensors.result_addresses = {reinterpret_cast<uintptr_t>(out)};
   const Prepared prepared = prepare(graph, tensors);
-  const LaunchInfo launch = generate(graph, prepared.outline, prepared.layouts, target, {}, "").kernels[0];
+  const LaunchInfo launch = generate(prepared.graph, prepared.outline, prepared.layouts, target, {}, "").kernels[0];
   std::vector<std::byte*> data;
   for (const AccessUse& use : prepared.outline.kernels[0].accesses)
     data.push_back(use.kind == AccessUse::Kind::Store ? out : static_cast<std::byte*>(operands[use.tensor]));
@@ -110,8 +110,8 @@ std::string library_text(const std::vector<const ir::Graph*>& graphs, const Targ
     for (size_t p = 0; p < graph->params.size(); ++p) tensors.params.push_back(contiguous({16}));
     const Prepared prepared = prepare(*graph, tensors);
     text += "namespace in_" + graph->name + " {\n" +
-            without_ptx(generate(*graph, prepared.outline, prepared.layouts, target, {}, "").text);
-    if (is_cuda) text += cuda_runner(kernels(*graph, prepared.outline, prepared.layouts, target, {})[0]);
+            without_ptx(generate(prepared.graph, prepared.outline, prepared.layouts, target, {}, "").text);
+    if (is_cuda) text += cuda_runner(kernels(prepared.graph, prepared.outline, prepared.layouts, target, {})[0]);
     text += "}\n";
   }
   return text;

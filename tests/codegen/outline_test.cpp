@@ -19,7 +19,8 @@ struct Row {
 };
 
 void expect_kernels(const Row& row, PartitionStrategy strategy) {
-  const Outline result = outline(graph_of(*frontend::define(row.text), row.ranks), strategy);
+  const ir::Graph graph = graph_of(*frontend::define(row.text), row.ranks);
+  const Outline result = outline(graph_for(strategy, graph), strategy);
   std::vector<uint32_t> phases;
   for (const KernelOutline& kernel : result.kernels) phases.push_back(kernel.phases());
   EXPECT_EQ(phases, row.phases) << row.text;
@@ -65,6 +66,41 @@ TEST(Outline, DividesPhasesAmongKernels) {
       {"(x.sum(1) * 2, x / x.sum(1, keepdim=True), x - x.amax(1, keepdim=True))", {2}, {1, 1}, 2},
   };
   for (const Row& row : rows) expect_kernels(row, PartitionStrategy::PerPhase);
+}
+
+// With a kernel per phase: how many values the kernels load per row, and how many they compute for later kernels.
+TEST(Outline, StoresValuesPerRow) {
+  struct StoredRow {
+    std::string text;
+    std::vector<uint8_t> ranks;
+    std::vector<std::pair<size_t, size_t>> kernels;  ///< loads of workspaces, and values per row that are stored
+  };
+  const std::vector<StoredRow> rows = {
+      {"x / x.sum(1, keepdim=True)", {2}, {{0, 0}, {1, 0}}},
+      {"x * (1 / (x.sum(1, keepdim=True) + x.amax(1, keepdim=True)))", {2}, {{0, 1}, {1, 0}}},
+      {"F.layer_norm(x, x.shape[1:])", {2}, {{0, 3}, {3, 0}}},  // mean, its rounding error, reciprocal of the deviation
+      {"x * -x.sum(1, keepdim=True)", {2}, {{0, 0}, {1, 0}}},   // as cheap as the load of another value
+      {"x * x.sum(1, keepdim=True).exp() + y[:, :1]", {2, 2}, {{0, 1}, {1, 0}}},
+      {"x * (x.sum(1, keepdim=True) * y[:, :1])", {2, 2}, {{0, 1}, {1, 0}}},
+      {"x * (x.sum(1, keepdim=True) * y)", {2, 2}, {{0, 0}, {1, 0}}},                        // varies along the rows
+      {"x * x.sum(1, keepdim=True).exp() * x.sum(0).exp()", {2}, {{0, 1}, {0, 1}, {2, 0}}},  // of rows of two kinds
+      {"(x - x.mean(1, keepdim=True)) / (x - x.mean(1, keepdim=True)).square().mean(1, keepdim=True).sqrt()",
+       {2},
+       {{0, 1}, {1, 1}, {2, 0}}},
+      {"(x * x.sum(1, keepdim=True).exp(), x.sum(1).exp() + 1)", {2}, {{0, 1}, {1, 0}}},
+      {"x + x.sum(1, keepdim=True).exp()[:1]", {2}, {{0, 0}, {1, 0}}},  // of another row
+  };
+  for (const StoredRow& row : rows) {
+    const auto definition = frontend::define(row.text);
+    const ir::Graph graph = graph_for(PartitionStrategy::PerPhase, graph_of(*definition, row.ranks));
+    std::vector<std::pair<size_t, size_t>> kernels;
+    for (const KernelOutline& kernel : outline(graph, PartitionStrategy::PerPhase).kernels) {
+      const auto loads = std::ranges::count_if(
+          kernel.accesses, [](const AccessUse& use) { return use.in_workspace && use.kind == AccessUse::Kind::Load; });
+      kernels.emplace_back(loads, kernel.row_values.size());
+    }
+    EXPECT_EQ(kernels, row.kernels) << row.text;
+  }
 }
 
 TEST(Outline, PlacesLateReductionsWithOutputBlocks) {
@@ -267,7 +303,7 @@ TEST(Outline, RecordsWhyAValueIsInAWorkspace) {
     ASSERT_EQ(prepared.outline.workspaces.size(), 1U) << row.text;
     EXPECT_EQ(prepared.outline.kernels[0].workspace_stores.at(0).split_reason, row.split_reason) << row.text;
     for (const Target& target : {kCuda, kCpu}) {
-      const std::string text = schedule_text(graph, prepared.outline, prepared.layouts, target, {});
+      const std::string text = schedule_text(prepared.graph, prepared.outline, prepared.layouts, target, {});
       EXPECT_NE(text.find("\n  " + row.line + "\n"), std::string::npos) << row.text << "\n" << text;
     }
   }

@@ -43,11 +43,11 @@ def op(x):
     const KernelLibrary library = library_of({test_case}, kCuda);
     ASSERT_TRUE(library.is_loaded());
     const Prepared prepared = test_case.prepared();
-    const std::string text = generate(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}, {}).text;
+    const std::string text = generate(prepared.graph, prepared.outline, prepared.layouts, kCuda, {}, {}).text;
     EXPECT_NE(text.find("= quotient_of("), std::string::npos) << text;
-    EXPECT_TRUE(schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {})[0].uses_quotient_of);
+    EXPECT_TRUE(schedules(prepared.graph, prepared.outline, prepared.layouts, kCuda, {})[0].uses_quotient_of);
     EXPECT_FALSE(
-        schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {.fast_math = true})[0].uses_quotient_of);
+        schedules(prepared.graph, prepared.outline, prepared.layouts, kCuda, {.fast_math = true})[0].uses_quotient_of);
     const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     for (int64_t i = 0; i < 3001; ++i) {
       const float a = test_case.x.at({i, 0}), b = test_case.x.at({i, 1}), exact = expected(a, b),

@@ -74,7 +74,7 @@ TEST_P(ReduceBits, BitsDoNotDependOnOtherRows) {
       const Prepared prepared = test_case.prepared();
       for (size_t r = 0; r < results.size(); ++r)
         ASSERT_EQ(element<uint32_t>(results[r], result_indices[c]), element<uint32_t>(reference[r], 0))
-            << schedule_text(test_case.graph, prepared.outline, prepared.layouts, GetParam(), {});
+            << schedule_text(prepared.graph, prepared.outline, prepared.layouts, GetParam(), {});
     }
   }
 }
@@ -113,7 +113,7 @@ TEST_P(ReduceBits, BitsOfLaterPhasesDoNotDependOnCaching) {
       const auto bits = element<uint32_t>(results[2], test_case.x.extents.sizes.size() == 1 ? 0 : 1);
       const Prepared prepared = test_case.prepared();
       EXPECT_EQ(bits, sum.value_or(bits))
-          << schedule_text(test_case.graph, prepared.outline, prepared.layouts, GetParam(), {});
+          << schedule_text(prepared.graph, prepared.outline, prepared.layouts, GetParam(), {});
       sum = bits;
     }
   }
@@ -123,7 +123,7 @@ TEST(ReduceSchedules, SharedMemoryHoldsTheLastStepsOfARow) {
   const auto bytes_of = [](int64_t n) {
     const ReduceCase test_case = multi_phase_case("op", tensor({2, n}, {0, 1}, 0, [] { return 0.0f; }), {0, 1});
     const Prepared prepared = test_case.prepared();
-    const Kernel kernel = kernels(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
+    const Kernel kernel = kernels(prepared.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
     const int64_t bytes = kernel.launch.shared_bytes(prepared.geometries[0].extents);
     EXPECT_LE(bytes, kernel.launch.shared.most_bytes()) << n;
     return bytes;
@@ -149,16 +149,16 @@ TEST(ReduceSchedules, TwoTensorsDoNotOverlapInSharedMemory) {
   op.result(op.node(Op::Sub, product, op.read(op.reduce(ReduceKind::Max, product))), false);
   const ReduceCase second{"second", std::move(op.graph()), x};
 
-  const auto schedule_of = [](const ReduceCase& test_case, const Prepared& prepared) {
-    return schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
+  const auto schedule_of = [](const Prepared& prepared) {
+    return schedules(prepared.graph, prepared.outline, prepared.layouts, kCuda, {}).at(0);
   };
   const Prepared prepared = second.prepared();
-  Schedule schedule = schedule_of(second, prepared);
+  Schedule schedule = schedule_of(prepared);
   const auto build_kernel = [&] {
-    return build(second.graph, prepared.outline.kernels[0], prepared.layouts[0], schedule, kCuda, {});
+    return build(prepared.graph, prepared.outline.kernels[0], prepared.layouts[0], schedule, kCuda, {});
   };
   EXPECT_NO_THROW(build_kernel());
-  const Schedule of_first = schedule_of(first, first.prepared());
+  const Schedule of_first = schedule_of(first.prepared());
   schedule.loop_maps = of_first.loop_maps, schedule.residency = of_first.residency;
   ASSERT_GT(schedule.residency.shared_steps, 0u);
   std::string error_message;

@@ -111,7 +111,7 @@ TEST_P(ReduceSpeculative, SpeculativeSumsAreCorrect) {
     const auto what = [&] {
       const Prepared prepared = cases[c].prepared();
       return prepared.layouts[0].text() + "\n" +
-             schedule_text(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {});
+             schedule_text(prepared.graph, prepared.outline, prepared.layouts, GetParam(), {});
     };
     const auto expect = [&](size_t r, const std::vector<float>& values) {
       for (size_t e = 0; e < values.size(); ++e)

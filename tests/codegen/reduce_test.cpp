@@ -122,7 +122,7 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
     const auto what = [&] {
       const Prepared prepared = cases[c].prepared();
       return print(cases[c].graph) + prepared.layouts[0].text() + "\n" +
-             schedule_text(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {});
+             schedule_text(prepared.graph, prepared.outline, prepared.layouts, GetParam(), {});
     };
     for (size_t r = 0; r < expected.largest.size(); ++r) {
       const auto at = static_cast<int64_t>(r);
@@ -202,7 +202,7 @@ TEST_P(Reduce, GroupsOfNeighboursAreCorrect) {
         second += b;
       }
       const Prepared prepared = cases[c].prepared();
-      const std::string what = schedule_text(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {});
+      const std::string what = schedule_text(prepared.graph, prepared.outline, prepared.layouts, GetParam(), {});
       ASSERT_EQ(element<float>(results[0], r), has_several_phases ? sum - static_cast<float>(n) * largest : chosen)
           << what;
       if (!has_several_phases) {
@@ -298,7 +298,7 @@ TEST_P(Reduce, ABatchHasRoomForInputsAndResults) {
       cases.back().graph.name = name;
       ir::verify(cases.back().graph);
       const Prepared prepared = cases.back().prepared();
-      const Schedule chosen = schedules(cases.back().graph, prepared.outline, prepared.layouts, GetParam(), {})[0];
+      const Schedule chosen = schedules(prepared.graph, prepared.outline, prepared.layouts, GetParam(), {})[0];
       EXPECT_EQ(chosen.residency.batch > 0, GetParam().cuda()) << print(chosen, prepared.outline.kernels[0]);
     }
   const KernelLibrary library = library_of(cases, GetParam());

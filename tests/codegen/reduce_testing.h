@@ -171,7 +171,7 @@ inline std::vector<Bytes> run(const ReduceCase& test_case, const Target& target,
   for (size_t w = 0; w < prepared.workspaces.size(); ++w)
     workspaces.emplace_back(static_cast<size_t>(8 * elements_of(prepared.workspaces[w].sizes)));
   std::map<uint32_t, std::vector<Bytes>> partials;
-  for (const Kernel& kernel : kernels(test_case.graph, prepared.outline, prepared.layouts, target, {})) {
+  for (const Kernel& kernel : kernels(prepared.graph, prepared.outline, prepared.layouts, target, {})) {
     const uint32_t k = kernel.launch.outline_kernel;
     const KernelGeometry& geometry = prepared.geometries[k];
     std::vector<std::byte*> data, partials_data;
@@ -210,8 +210,7 @@ inline KernelLibrary library_of(const std::vector<ReduceCase>& cases, const Targ
   std::vector<Kernel> all;
   for (const ReduceCase& test_case : cases) {
     const Prepared prepared = test_case.prepared();
-    std::ranges::move(kernels(test_case.graph, prepared.outline, prepared.layouts, target, {}),
-                      std::back_inserter(all));
+    std::ranges::move(kernels(prepared.graph, prepared.outline, prepared.layouts, target, {}), std::back_inserter(all));
   }
   std::vector<const Kernel*> pointers;
   for (const Kernel& kernel : all) pointers.push_back(&kernel);

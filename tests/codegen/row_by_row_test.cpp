@@ -38,9 +38,9 @@ def op(x):
   ASSERT_TRUE(library.is_loaded());
   for (ReduceCase& test_case : cases) {
     const Prepared prepared = test_case.prepared();
-    for (const Schedule& schedule : schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}))
+    for (const Schedule& schedule : schedules(prepared.graph, prepared.outline, prepared.layouts, kCuda, {}))
       EXPECT_EQ(schedule.coordinates, Coordinates::Row) << prepared.layouts[0].text();
-    EXPECT_EQ(kernels(test_case.graph, prepared.outline, prepared.layouts, kCuda, {})[0].launch.block_threads,
+    EXPECT_EQ(kernels(prepared.graph, prepared.outline, prepared.layouts, kCuda, {})[0].launch.block_threads,
               test_case.use_many_rows_kernels ? 128u : 256u);
     const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     const int64_t columns = test_case.x.extents.sizes.back();

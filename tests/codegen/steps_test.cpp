@@ -32,7 +32,7 @@ void expect_in_steps(const std::string& text, const std::vector<ir::Sizes>& size
   for (ReduceCase& test_case : cases) {
     const Prepared prepared = test_case.prepared();
     const MappedLoop two{Scope::Serial, 2};
-    for (const Schedule& schedule : schedules(test_case.graph, prepared.outline, prepared.layouts, kCuda, {}))
+    for (const Schedule& schedule : schedules(prepared.graph, prepared.outline, prepared.layouts, kCuda, {}))
       EXPECT_EQ(std::ranges::count(schedule.loop_maps.back().loops, two), 1) << prepared.layouts[0].text();
     const std::vector<Bytes> results = run(test_case, kCuda, library, random);
     int64_t element_number = 0;

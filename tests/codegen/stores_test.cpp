@@ -56,7 +56,7 @@ TEST_P(Stores, StoresCorrectNeighbours) {
   for (size_t c = 0; c < cases.size(); ++c) {
     if (GetParam().cuda() && cases[c].x.extents.sizes[1] > 1) {
       const Prepared prepared = cases[c].prepared();
-      const std::string text = generate(cases[c].graph, prepared.outline, prepared.layouts, GetParam(), {}, {}).text;
+      const std::string text = generate(prepared.graph, prepared.outline, prepared.layouts, GetParam(), {}, {}).text;
       const bool has_vector = text.find("store(out1_row") != std::string::npos;
       EXPECT_EQ(has_vector, ops[c].is_vector) << ops[c].text;
     }

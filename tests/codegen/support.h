@@ -86,6 +86,7 @@ inline ir::SizesAndStrides contiguous(ir::Sizes sizes) { return {sizes, ir::cont
 /// The state that the runtime derives from an op's arguments before it runs kernels. Results have eager's layout if the
 /// graph specifies it.
 struct Prepared {
+  ir::Graph graph;  ///< from which the kernels are made
   Outline outline;
   std::vector<ir::HostValue> host;
   std::vector<ir::SizesAndStrides> results, workspaces;
@@ -122,7 +123,10 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
     return geometries;
   };
   const Outlines all = outlines(graph);
-  prepared.outline = all.of(strategy ? *strategy : partition_strategy_of(all, prepared.host, on_cuda, geometries_of));
+  const PartitionStrategy chosen =
+      strategy ? *strategy : partition_strategy_of(all, prepared.host, on_cuda, geometries_of);
+  prepared.graph = graph_for(all.per_phase ? chosen : PartitionStrategy::Whole, graph);
+  prepared.outline = all.of(chosen);
   prepared.geometries = geometries_of(prepared.outline);
   for (size_t k = 0; k < prepared.geometries.size(); ++k) {
     const KernelOutline& kernel = prepared.outline.kernels[k];
@@ -141,7 +145,7 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
 inline Source generate_for(const ir::Graph& graph, const Tensors& tensors, Target target, std::string_view text = {},
                            Options options = {}, bool results_alias = false) {
   const Prepared prepared = prepare(graph, tensors, results_alias);
-  return generate(graph, prepared.outline, prepared.layouts, target, options, text);
+  return generate(prepared.graph, prepared.outline, prepared.layouts, target, options, text);
 }
 
 /// The source of a kernel after its prelude, in the form in which `generate` prints the kernels that it builds.

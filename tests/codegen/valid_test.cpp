@@ -51,8 +51,9 @@ TEST(ScheduleRules, ThePolicyBreaksNone) {
               for (size_t k = 0; k < prepared.layouts.size(); ++k) {
                 if (strategy == PartitionStrategy::FusedColumns && !target.cuda()) continue;
                 const KernelOutline& outline = prepared.outline.kernels[k];
-                const Schedule chosen = schedule(graph, outline, prepared.layouts[k], target, {});
-                const auto rule = broken_rule(chosen, graph, outline, relevant_to(target, prepared.layouts[k]), target);
+                const Schedule chosen = schedule(prepared.graph, outline, prepared.layouts[k], target, {});
+                const auto rule =
+                    broken_rule(chosen, prepared.graph, outline, relevant_to(target, prepared.layouts[k]), target);
                 ASSERT_FALSE(rule.has_value()) << *rule << "\n" << prepared.layouts[k].text() << print(chosen, outline);
               }
           }
@@ -159,11 +160,11 @@ TEST(ScheduleRules, AreNamedIfTheyAreBroken) {
   for (const Mistake& mistake : mistakes()) {
     const Prepared prepared = prepared_for(graph, mistake.x);
     const KernelOutline& outline = prepared.outline.kernels[0];
-    Schedule forced = schedule(graph, outline, prepared.layouts[0], mistake.target, {});
+    Schedule forced = schedule(prepared.graph, outline, prepared.layouts[0], mistake.target, {});
     mistake.change(forced);
     std::string message;
     try {
-      build(graph, outline, prepared.layouts[0], forced, mistake.target, {});
+      build(prepared.graph, outline, prepared.layouts[0], forced, mistake.target, {});
     } catch (const Error& error) {
       message = error.message();
     }

@@ -34,11 +34,12 @@ extern "C" void standard_scores(const void* const* arguments, int64 begin, int64
 
 // where: n0 = x.size(0)*x.size(1)
 // scratch: workspace0 = empty(f32, 1)
-// launch: entry=standard_scores_rest, units=1, args=workspace0, found, i64(n0)
+// launch: entry=standard_scores_rest, units=1, args=f32(float(x.size(0)*x.size(1))), workspace0, found, i64(n0)
 extern "C" void standard_scores_rest(const void* const* arguments, int64 begin, int64 end) {
-    float* __restrict workspace = argument<float*>(arguments[0]);  // one element
-    float* found = argument<float*>(arguments[1]);                 // partial results of chunks
-    const int64 n0 = argument<int64>(arguments[2]);                // extent of i0
+    const float s1 = argument<float>(arguments[0]);                // float(x.size(0)*x.size(1))
+    float* __restrict workspace = argument<float*>(arguments[1]);  // one element
+    float* found = argument<float*>(arguments[2]);                 // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[3]);                // extent of i0
 
     for (int64 row = begin; row < end; ++row) {
         float sum_of[64];
@@ -49,7 +50,7 @@ extern "C" void standard_scores_rest(const void* const* arguments, int64 begin, 
             sum_of[chunk % 64] = sum_of[chunk % 64] + found[row * ((n0 + 1023) / 1024) + chunk];
         }
         const float sum = combined<Sum>(sum_of);
-        workspace[0] = sum;
+        workspace[0] = sum / s1;
     }
 }
 
@@ -57,18 +58,16 @@ extern "C" void standard_scores_rest(const void* const* arguments, int64 begin, 
 // requires: x.dtype == f32, x.dim() == 2, x.is_contiguous()
 // requires: 65536 < n0 <= 131072, n0 >= 1
 // scratch: found_1 = empty(f32, ceil(n0 / 1024))
-// launch: entry=standard_scores_1, units=ceil(n0 / 1024), args=x, workspace0, f32(float(x.size(0)*x.size(1))), found_1,
-//   i64(n0)
+// launch: entry=standard_scores_1, units=ceil(n0 / 1024), args=x, workspace0, found_1, i64(n0)
 extern "C" void standard_scores_1(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);          // contiguous
     const float* __restrict workspace = argument<const float*>(arguments[1]);  // one element
-    const float s1 = argument<float>(arguments[2]);                            // float(x.size(0)*x.size(1))
-    float* found = argument<float*>(arguments[3]);                             // partial results of chunks
-    const int64 n0 = argument<int64>(arguments[4]);                            // extent of i0
+    float* found = argument<float*>(arguments[2]);                             // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[3]);                            // extent of i0
 
     for (int64 unit = begin; unit < end; ++unit) {
         const int64 chunk = unit % ((n0 + 1023) / 1024);
-        const float v1 = workspace[0] / s1;
+        const float workspace_value = workspace[0];
         float sum_of[64];
         for (int c = 0; c < 64; ++c) {
             sum_of[c] = 0.0f;
@@ -77,7 +76,7 @@ extern "C" void standard_scores_1(const void* const* arguments, int64 begin, int
         const int64 to = smaller_of(from + 1024, n0);
         in_pieces<64>(from, to, [&](int64 first, auto count) __attribute__((always_inline)) {
             over(count, [&](int64 k, bool valid) __attribute__((always_inline)) {
-                const float d = (valid ? x[first + k] : 0.0f) - v1;
+                const float d = (valid ? x[first + k] : 0.0f) - workspace_value;
                 sum_of[k] = valid ? sum_of[k] + d * d : sum_of[k];
             });
         });
@@ -88,11 +87,12 @@ extern "C" void standard_scores_1(const void* const* arguments, int64 begin, int
 
 // where: n0 = x.size(0)*x.size(1)
 // scratch: workspace1 = empty(f32, 1)
-// launch: entry=standard_scores_1_rest, units=1, args=workspace1, found_1, i64(n0)
+// launch: entry=standard_scores_1_rest, units=1, args=f32(float(x.size(0)*x.size(1))), workspace1, found_1, i64(n0)
 extern "C" void standard_scores_1_rest(const void* const* arguments, int64 begin, int64 end) {
-    float* __restrict workspace_1 = argument<float*>(arguments[0]);  // one element
-    float* found = argument<float*>(arguments[1]);                   // partial results of chunks
-    const int64 n0 = argument<int64>(arguments[2]);                  // extent of i0
+    const float s1 = argument<float>(arguments[0]);                  // float(x.size(0)*x.size(1))
+    float* __restrict workspace_1 = argument<float*>(arguments[1]);  // one element
+    float* found = argument<float*>(arguments[2]);                   // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[3]);                  // extent of i0
 
     for (int64 row = begin; row < end; ++row) {
         float sum_of[64];
@@ -103,7 +103,7 @@ extern "C" void standard_scores_1_rest(const void* const* arguments, int64 begin
             sum_of[chunk % 64] = sum_of[chunk % 64] + found[row * ((n0 + 1023) / 1024) + chunk];
         }
         const float sum = combined<Sum>(sum_of);
-        workspace_1[0] = sum;
+        workspace_1[0] = 1.0f / sqrtf(sum / s1 + 1e-06f);
     }
 }
 
@@ -111,20 +111,18 @@ extern "C" void standard_scores_1_rest(const void* const* arguments, int64 begin
 // requires: out.dtype == f32, out.dim() == 2, out.size(0) == x.size(0), out.size(1) == x.size(1), out.is_contiguous()
 // requires: no_overlap(out, x)
 // requires: x.size(0)*x.size(1) >= 1
-// launch: entry=standard_scores_2, units=x.size(0)*x.size(1), args=x, workspace0, workspace1,
-//   f32(float(x.size(0)*x.size(1))), out
+// launch: entry=standard_scores_2, units=x.size(0)*x.size(1), args=x, workspace0, workspace1, out
 extern "C" void standard_scores_2(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict x = argument<const float*>(arguments[0]);            // contiguous
     const float* __restrict workspace = argument<const float*>(arguments[1]);    // one element
     const float* __restrict workspace_1 = argument<const float*>(arguments[2]);  // one element
-    const float s1 = argument<float>(arguments[3]);                              // float(x.size(0)*x.size(1))
-    float* __restrict out = argument<float*>(arguments[4]);                      // contiguous
+    float* __restrict out = argument<float*>(arguments[3]);                      // contiguous
 
-    const float v1 = workspace[0] / s1;
-    const float v2 = 1.0f / sqrtf(workspace_1[0] / s1 + 1e-06f);
-#pragma omp simd
+    const float workspace_value = workspace[0];
+    const float workspace_1_value = workspace_1[0];
+#pragma omp simd simdlen(8)
     for (int64 i = begin; i < end; ++i) {
-        const float d = x[i] - v1;
-        out[i] = d * v2;
+        const float d = x[i] - workspace_value;
+        out[i] = d * workspace_1_value;
     }
 }
