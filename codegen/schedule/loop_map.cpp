@@ -80,6 +80,7 @@ LoopMaps finalize_maps_along(uint32_t chunks, uint32_t rank, uint32_t reduced_ax
 // More threads if there are many chunks (docs/performance.md: column-sums-second-launch).
 LoopMaps finalize_maps_across(uint32_t chunks, uint32_t group, uint32_t threads_across, uint32_t rank,
                               uint32_t reduced_axes) {
+  threads_across = std::min(threads_across, kWarp);
   constexpr uint32_t kFewestWarps = 8, kMostWarps = 32;
   const uint32_t warps = std::clamp(chunks / kWarp, kFewestWarps, kMostWarps),
                  threads = std::min(chunks, warps * kWarp / threads_across);

@@ -8,7 +8,7 @@
 namespace ingot::codegen {
 namespace {
 
-constexpr uint32_t kWarp = 32;
+constexpr uint32_t kWarp = 32, kBlockThreads = 256;
 constexpr uint32_t kExchangeBytes = 40 << 10;  // of shared memory, for results that the warps of a block exchange
 
 /// Whether a thread can handle corresponding elements of `lanes` adjacent rows at a time.
@@ -21,8 +21,16 @@ bool are_vectors_across_rows(const KernelFacts& facts, const KernelLayout& layou
 
 /// The adjacent rows that a thread handles at a time; at least two adjacent threads have adjacent rows.
 uint32_t lanes_across(const KernelFacts& facts, const KernelLayout& layout) {
-  const uint32_t lanes = std::min(elements_of_vector(facts), std::max(1u, (1u << layout.rows_bits) / 2));
-  return are_vectors_across_rows(facts, layout, lanes) ? lanes : 1;
+  uint32_t lanes = std::min(elements_of_vector(facts), std::max(1u, (1u << layout.rows_bits) / 2));
+  while (lanes > 1 && !are_vectors_across_rows(facts, layout, lanes)) lanes /= 2;
+  return lanes;
+}
+
+/// The schedule of these rows. Reductions without an order, such as a maximum, need no more accumulators than the
+/// threads have at a time.
+Schedule schedule_of(RowsAcross rows, const KernelFacts& facts, const KernelLayout& layout) {
+  if (facts.ordered_bytes == 0) rows.accumulators = rows.chunks * rows.threads * rows.group;
+  return {.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
 }
 
 /// The number of rows, rounded up to a power of two; from 32 rows on, where it does not matter, twice as many. There
@@ -32,9 +40,10 @@ uint32_t padded_rows(const KernelLayout& layout) {
   return layout.row_axis_multiple >= rows ? rows : 2 * rows;
 }
 
+/// `threads`: that share a row.
 uint64_t exchanged_bytes(uint32_t threads, uint32_t threads_across, uint32_t lanes, const KernelFacts& facts) {
-  if (threads <= kWarp) return 0;
-  return uint64_t{threads} / kWarp * threads_across * lanes * facts.result_bytes;
+  const uint32_t warps = threads * threads_across / kWarp;
+  return threads == 1 || warps <= 1 ? 0 : uint64_t{warps} * threads_across * lanes * facts.result_bytes;
 }
 
 /// The number of chunks of a row of which adjacent threads have corresponding elements. Few rows are split into more
@@ -50,7 +59,7 @@ uint32_t chunks_across(const RowsAcross& rows, const KernelLayout& layout) {
 
 /// Whether the warps of a block can exchange the results of their rows in shared memory.
 bool can_exchange(const RowsAcross& rows, const KernelFacts& facts) {
-  return exchanged_bytes(rows.threads * rows.threads_across, rows.threads_across, rows.lanes, facts) <= kExchangeBytes;
+  return exchanged_bytes(rows.threads, rows.threads_across, rows.lanes, facts) <= kExchangeBytes;
 }
 
 /// The bytes that a thread loads together.
@@ -62,12 +71,19 @@ uint32_t vector_bytes_across(const RowsAcross& rows, const KernelFacts& facts) {
 /// two, because a Combine::spacing of 1 means that adjacent threads share a row.
 uint32_t fewest_threads_across(uint32_t threads) { return std::max(2u, kWarp / std::min(kWarp, threads)); }
 
+/// The most: a warp, so that the threads of a row are in many warps. If each thread has rows of its own, a block,
+/// unless there would be too few blocks for all multiprocessors (docs/performance.md: short-columns).
+uint32_t most_threads_across(uint32_t threads, const KernelLayout& layout) {
+  constexpr uint32_t kBlocks = 512;
+  return threads == 1 ? std::clamp(padded_rows(layout) / kBlocks, kWarp, kBlockThreads) : kWarp;
+}
+
 // Registers hold the rows of a block. With fewer rows, a block has more threads for each, and holds longer ones; and
 // while the threads of one block wait for each other, those of other blocks are busy. But adjacent threads should
 // access 64 bytes together, or better 128 (docs/performance.md: columns-in-registers).
 bool keep_across(RowsAcross& rows, const KernelFacts& facts, const KernelLayout& layout) {
   constexpr uint32_t kLanes = 4;  // more accumulators take too many registers
-  constexpr uint32_t kThreads = 256, kMostThreads = 1024, kSegment = 128, kLeastSegment = 64;
+  constexpr uint32_t kMostThreads = 1024, kSegment = 128, kLeastSegment = 64;
   constexpr uint32_t kBytesOfThread = 64, kMostBytesOfThread = 256;            // of elements
   constexpr uint32_t kBytesOfBlock = 32 << 10, kMostBytesOfBlock = 128 << 10;  // so that several blocks fit; and one
   RowsAcross held = rows;
@@ -79,8 +95,9 @@ bool keep_across(RowsAcross& rows, const KernelFacts& facts, const KernelLayout&
   held.threads = static_cast<uint32_t>(std::min<uint64_t>(wanted_threads, rows.accumulators / rows.group));
   const uint64_t thread_bytes = length / held.threads * bytes;
   const uint32_t fewest = fewest_threads_across(held.threads),
-                 most = std::min(kWarp, std::max(fewest, padded_rows(layout) / held.lanes));
-  held.threads_across = std::clamp(std::max(kThreads / held.threads, kSegment / vector_bytes), fewest, most);
+                 most = std::min(most_threads_across(held.threads, layout),
+                                 std::max(fewest, padded_rows(layout) / held.lanes));
+  held.threads_across = std::clamp(std::max(kBlockThreads / held.threads, kSegment / vector_bytes), fewest, most);
   const auto fits = [&](uint32_t block_bytes) {
     const uint32_t threads = held.threads * held.threads_across;
     return threads <= kMostThreads && threads * thread_bytes <= block_bytes && can_exchange(held, facts);
@@ -100,7 +117,8 @@ uint32_t steps_across(const RowsAcross& rows, const KernelLayout& layout) {
 }
 
 uint64_t exchanged_bytes_across(const Schedule& schedule, const KernelFacts& facts) {
-  return exchanged_bytes(schedule.threads(), schedule.kept().count(Scope::Block), schedule.lanes(), facts);
+  return exchanged_bytes(schedule.reduced().count(Scope::Block), schedule.kept().count(Scope::Block), schedule.lanes(),
+                         facts);
 }
 
 // A block has 8 warps, or 32 if there are several phases. If rows are few, fewer threads are along the rows, and more
@@ -110,13 +128,15 @@ Schedule cuda_rows_across(const KernelFacts& facts, const KernelLayout& layout, 
   rows.lanes = lanes_across(facts, layout);
   rows.group = std::min(rows.accumulators, 4u);
   if (has_several_phases && keep_across(rows, facts, layout)) {
-    Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
+    Schedule schedule = schedule_of(rows, facts, layout);
     schedule.residency.steps = steps_across(rows, layout);
     return schedule;
   }
-  const uint32_t warps = has_several_phases ? 32 : 8, most_threads = rows.accumulators / rows.group;
-  rows.threads_across = std::clamp(padded_rows(layout) / rows.lanes, fewest_threads_across(most_threads), kWarp);
-  rows.threads = std::min(most_threads, warps * kWarp / rows.threads_across);
+  const uint32_t block_threads = has_several_phases ? 1024 : kBlockThreads,
+                 most_threads = rows.accumulators / rows.group;
+  rows.threads_across = std::clamp(padded_rows(layout) / rows.lanes, fewest_threads_across(most_threads),
+                                   most_threads_across(most_threads, layout));
+  rows.threads = std::min(most_threads, block_threads / rows.threads_across);
   if (!has_several_phases) rows.chunks = chunks_across(rows, layout);
   // A launch should have 2^17 threads, enough for every multiprocessor (docs/performance.md: few-columns). While it has
   // fewer, a block takes half of the rows, with twice the threads for each, as long as adjacent threads load 128 bytes
@@ -131,7 +151,7 @@ Schedule cuda_rows_across(const KernelFacts& facts, const KernelLayout& layout, 
     rows.threads_across /= 2, rows.threads *= 2;
   // The warps of a block exchange their results in shared memory.
   while (rows.threads * rows.threads_across > kWarp && !can_exchange(rows, facts)) rows.threads /= 2;
-  Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
+  Schedule schedule = schedule_of(rows, facts, layout);
   if (rows.chunks == 1) return schedule;
   // The second launch has up to 32 warps, whose threads have one row each.
   const uint32_t exchanging = std::bit_floor(std::max(2u, kExchangeBytes / (32 * std::max(1u, facts.result_bytes))));

@@ -51,7 +51,7 @@ BrokenRule broken_bits_rule(const Candidate& candidate) {
   const auto& [schedule, facts, layout, target] = candidate;
   const uint32_t accumulators =
       target.cuda() ? cuda_accumulators(layout.length_bits, facts.loads) : cpu_accumulators(layout.length_bits);
-  if (facts.result_bytes > 0 && schedule.reduced().accumulators() != accumulators)
+  if (facts.ordered_bytes > 0 && schedule.reduced().accumulators() != accumulators)
     return "the number of accumulators follows from the row's length";
   if (schedule.chunk_length() != (target.cuda() ? 0 : cpu_chunk_length(layout.length_bits)))
     return "the chunk length follows from the row's length";
@@ -85,8 +85,9 @@ BrokenRule broken_across_rule(const Candidate& candidate) {
       (schedule.residency.steps > 0 && schedule.residency.steps * elements_of_step(schedule) < lengths_of(layout).most))
     return "the steps cover the longest row of the layout, with equally many for each accumulator";
   if (layout.rank == layout.reduced_axes) return "adjacent rows differ along an axis that is not reduced";
-  if (candidate.kept(Scope::Block) == 1 || candidate.kept(Scope::Block) > kWarp)
-    return "2 to 32 adjacent threads have adjacent vectors of rows";
+  if (candidate.kept(Scope::Block) == 1 ||
+      (candidate.kept(Scope::Block) > kWarp && candidate.reduced(Scope::Block) > 1))
+    return "2 to 32 adjacent threads have adjacent vectors of rows, or more if each thread has rows of its own";
   if (schedule.lanes() > layout.row_axis_multiple && schedule.lanes() > 1)
     return "the number of adjacent rows is a multiple of the vector's width";
   if (shared > kStaticSharedBytes) return "the results of a block's warps fit into shared memory";

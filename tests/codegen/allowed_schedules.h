@@ -130,10 +130,14 @@ inline std::vector<Schedule> mappings_across(const ReductionKernel& kernel) {
   const KernelLayout& layout = kernel.layout;
   std::vector<RowsAcross> all = {{.accumulators = cuda_accumulators(layout.length_bits, kernel.facts.loads)}};
   vary(all, {1, 2, 4, 8, 16}, [](RowsAcross& rows, uint32_t lanes) { rows.lanes = lanes; });
-  vary(all, {2, 8, 32}, [](RowsAcross& rows, uint32_t threads) { rows.threads_across = threads; });
+  vary(all, {2, 8, 32, 128}, [](RowsAcross& rows, uint32_t threads) { rows.threads_across = threads; });
   vary(all, {1, 2, 8, 32, 128}, [](RowsAcross& rows, uint32_t threads) { rows.threads = threads; });
   vary(all, {1, 2, 16}, [](RowsAcross& rows, uint32_t chunks) { rows.chunks = chunks; });
   vary(all, {1, 2, 4, 16}, [](RowsAcross& rows, uint32_t group) { rows.group = group; });
+  if (kernel.facts.ordered_bytes == 0)
+    vary(all, {0, 1}, [](RowsAcross& rows, uint32_t are_few) {
+      if (are_few != 0) rows.accumulators = rows.chunks * rows.threads * rows.group;
+    });
   std::vector<Schedule> schedules;
   for (const RowsAcross& rows : all) {
     Schedule& schedule = schedules.emplace_back();

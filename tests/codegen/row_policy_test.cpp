@@ -287,8 +287,8 @@ TEST(Rows, AreShiftedIfUnalignedUnlessElementsAreStored) {
 TEST(Rows, AreVectorsAcrossIfTwoThreadsHaveEnough) {
   EXPECT_TRUE(RowSetup({row_elements(4)}, 10, 12, true).one_phase().is_across);
   EXPECT_EQ(RowSetup({row_elements(4)}, 10, 12, true).lanes(), 4u);
-  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 12, true, 2).lanes(), 1u)
-      << "a vector would contain rows that are not adjacent";
+  EXPECT_EQ(RowSetup({row_elements(4)}, 10, 12, true, 2).lanes(), 2u)
+      << "a vector of four would contain rows that are not adjacent";
   EXPECT_EQ(RowSetup({row_elements(4)}, 10, 3, true).lanes(), 4u);
   EXPECT_EQ(RowSetup({row_elements(4)}, 10, 2, true).lanes(), 2u);
 }

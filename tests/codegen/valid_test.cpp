@@ -43,8 +43,8 @@ TEST(ScheduleRules, ThePolicyBreaksNone) {
          {0, 1, 2, 31, 33, 75, 100, 129, 512, 1000, 1023, 1025, 4096, 5001, 20000, 65540, 131072, 300000})
       for (const int64_t rows : {1, 3, 40, 3000, 50000})
         for (const ir::Sizes& strides : {ir::Sizes{n, 1}, ir::Sizes{1, rows}, ir::Sizes{n + 1, 1}})
-          for (const PartitionStrategy strategy :
-               {PartitionStrategy::Whole, PartitionStrategy::PerPhase, PartitionStrategy::FusedColumns}) {
+          for (const PartitionStrategy strategy : {PartitionStrategy::Whole, PartitionStrategy::StoresApart,
+                                                   PartitionStrategy::PerPhase, PartitionStrategy::FusedColumns}) {
             if (strategy == PartitionStrategy::FusedColumns && (n <= 128 || n > 8192)) continue;  // never chosen
             const Prepared prepared = prepared_for(graph, {{rows, n}, strides}, strategy);
             for (const Target& target : targets)
@@ -133,11 +133,11 @@ const std::vector<Mistake>& mistakes() {
        [](Schedule& s) { s.residency.batch = 1; }},
       {"the steps cover the longest row of the layout, with equally many for each accumulator", across,
        [](Schedule& s) { s.residency.steps = 1; }},
-      {"2 to 32 adjacent threads have adjacent vectors of rows", across,
+      {"2 to 32 adjacent threads have adjacent vectors of rows, or more if each thread has rows of its own", across,
        [](Schedule& s) {
          s.residency.steps = 0;
-         reduced(s, Scope::Serial) *= reduced(s, Scope::Block);
-         kept(s, Scope::Block) = 64, reduced(s, Scope::Block) = 1;
+         reduced(s, Scope::Serial) *= reduced(s, Scope::Block) / 2;
+         kept(s, Scope::Block) = 64, reduced(s, Scope::Block) = 2;
        }},
       {"the number of adjacent rows is a multiple of the vector's width", across,
        [](Schedule& s) { kept(s, Scope::Vector) = 32; }},

@@ -433,7 +433,7 @@ __device__ inline Vec<T, lanes> with_thread(Vec<T, lanes> found, int bits) {
 // those of all warps. `spacing` rows are interleaved: the threads of a row are `spacing` apart.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
-    constexpr int warps = threads * spacing / 32;
+    constexpr int warps = threads == 1 ? 1 : threads * spacing / 32;
 #pragma unroll
     for (int bits = spacing; bits < 32; bits *= 2) found = with_thread<Kind>(found, bits);
     if constexpr (warps > 1) {
@@ -453,7 +453,7 @@ __device__ inline T combined_across(T found) {
 // As `combined_across`, for a reduction that finds a value and its index.
 template <typename Kind, int threads, int spacing, int slot, typename T, typename I, int n>
 __device__ inline Found<T, I> combined_found_across(T (&values)[n], I (&indices)[n]) {
-    constexpr int warps = threads * spacing / 32;
+    constexpr int warps = threads == 1 ? 1 : threads * spacing / 32;
     T best = values[0];
     I index = indices[0];
 #pragma unroll

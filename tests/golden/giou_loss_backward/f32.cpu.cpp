@@ -50,14 +50,13 @@ extern "C" void giou_loss_backward(const void* const* arguments, int64 begin, in
 
 // where: n0 = pred.size(0)
 // requires: grad.dtype == f32, grad.dim() == 0
-// scratch: workspace0 = empty(f32, 1), workspace1 = empty(f32, 1)
-// launch: entry=giou_loss_backward_rest, units=1, args=grad, workspace0, workspace1, found, i64(n0)
+// scratch: workspace0 = empty(f32, 1)
+// launch: entry=giou_loss_backward_rest, units=1, args=grad, workspace0, found, i64(n0)
 extern "C" void giou_loss_backward_rest(const void* const* arguments, int64 begin, int64 end) {
     const float* __restrict grad = argument<const float*>(arguments[0]);  // one element
     float* __restrict workspace = argument<float*>(arguments[1]);         // one element
-    float* __restrict workspace_1 = argument<float*>(arguments[2]);       // one element
-    int64* found = argument<int64*>(arguments[3]);                        // partial results of chunks
-    const int64 n0 = argument<int64>(arguments[4]);                       // extent of i0
+    int64* found = argument<int64*>(arguments[2]);                        // partial results of chunks
+    const int64 n0 = argument<int64>(arguments[3]);                       // extent of i0
 
     for (int64 row = begin; row < end; ++row) {
         int64 sum_of[64];
@@ -68,9 +67,7 @@ extern "C" void giou_loss_backward_rest(const void* const* arguments, int64 begi
             sum_of[chunk % 64] = add(sum_of[chunk % 64], found[row * ((n0 + 1023) / 1024) + chunk]);
         }
         const int64 sum = combined<Sum>(sum_of);
-        const float v1 = grad[0] / float(maximum(1LL, sum));
-        workspace[0] = v1;
-        workspace_1[0] = -v1;
+        workspace[0] = grad[0] / float(maximum(1LL, sum));
     }
 }
 
@@ -79,80 +76,79 @@ extern "C" void giou_loss_backward_rest(const void* const* arguments, int64 begi
 // requires: out.dtype == f32, out.dim() == 2, out.size(0) == pred.size(0), out.size(1) == 4, out.is_contiguous()
 // requires: no_overlap(out, pred, target)
 // requires: pred.size(0) >= 1
-// launch: entry=giou_loss_backward_1, units=pred.size(0), args=pred, workspace0, target, workspace1, out
+// launch: entry=giou_loss_backward_1, units=pred.size(0), args=pred, workspace0, target, out
 extern "C" void giou_loss_backward_1(const void* const* arguments, int64 begin, int64 end) {
-    const float* __restrict pred = argument<const float*>(arguments[0]);         // at i * 4 + 0..3
-    const float* __restrict workspace = argument<const float*>(arguments[1]);    // one element
-    const float* __restrict target = argument<const float*>(arguments[2]);       // at i * 4 + 0..3
-    const float* __restrict workspace_1 = argument<const float*>(arguments[3]);  // one element
-    float* __restrict out = argument<float*>(arguments[4]);                      // at i * 4 + 0..3
+    const float* __restrict pred = argument<const float*>(arguments[0]);       // at i * 4 + 0..3
+    const float* __restrict workspace = argument<const float*>(arguments[1]);  // one element
+    const float* __restrict target = argument<const float*>(arguments[2]);     // at i * 4 + 0..3
+    float* __restrict out = argument<float*>(arguments[3]);                    // at i * 4 + 0..3
 
     const float workspace_value = workspace[0];
-    const float workspace_1_value = workspace_1[0];
+    const float v1 = -workspace_value;
 #pragma omp simd
     for (int64 i = begin; i < end; ++i) {
         const float target_i = target[i * 4 + 2];
         const float target_i_1 = target[i * 4];
         const float target_i_2 = target[i * 4 + 3];
         const float target_i_3 = target[i * 4 + 1];
-        const float v1 = (target_i - target_i_1) * (target_i_2 - target_i_3);
-        const bool valid = v1 > 0.0f;
+        const float v2 = (target_i - target_i_1) * (target_i_2 - target_i_3);
+        const bool valid = v2 > 0.0f;
         const float pred_i = pred[i * 4];
-        const bool v2 = pred_i == target_i_1;
+        const bool v3 = pred_i == target_i_1;
         const float pred_i_1 = pred[i * 4 + 2];
         const float erb = maximum(pred_i_1, target_i);
         const float elt = minimum(pred_i, target_i_1);
-        const float v3 = erb - elt;
-        const float ew = maximum(0.0f, v3);
+        const float v4 = erb - elt;
+        const float ew = maximum(0.0f, v4);
         const float pred_i_2 = pred[i * 4 + 3];
         const float erb_1 = maximum(pred_i_2, target_i_2);
         const float pred_i_3 = pred[i * 4 + 1];
         const float elt_1 = minimum(pred_i_3, target_i_3);
-        const float v4 = erb_1 - elt_1;
-        const float eh = maximum(0.0f, v4);
+        const float v5 = erb_1 - elt_1;
+        const float eh = maximum(0.0f, v5);
         const float hull = ew * eh;
-        const float v5 = pred_i_1 - pred_i;
-        const float v6 = pred_i_2 - pred_i_3;
+        const float v6 = pred_i_1 - pred_i;
+        const float v7 = pred_i_2 - pred_i_3;
         const float rb = minimum(pred_i_1, target_i);
         const float lt = maximum(pred_i, target_i_1);
-        const float v7 = rb - lt;
-        const float w = maximum(0.0f, v7);
+        const float v8 = rb - lt;
+        const float w = maximum(0.0f, v8);
         const float rb_1 = minimum(pred_i_2, target_i_2);
         const float lt_1 = maximum(pred_i_3, target_i_3);
-        const float v8 = rb_1 - lt_1;
-        const float h = maximum(0.0f, v8);
+        const float v9 = rb_1 - lt_1;
+        const float h = maximum(0.0f, v9);
         const float overlap = w * h;
-        const float union_ = v5 * v6 + v1 - overlap;
-        const float v9 = hull + 1e-07f;
-        const float v10 = union_ + 1e-07f;
-        const bool v11 = pred_i_3 == target_i_3;
-        const bool v12 = pred_i_1 == target_i;
-        const bool v13 = pred_i_2 == target_i_2;
-        const float v14 = workspace_value / v9;
-        const float v15 = workspace_1_value * ((hull - union_) / v9 / v9) + v14;
-        const float v16 = v3 >= 0.0f ? v15 * eh : 0.0f;
-        const float v17 = -v16;
-        const float v18 = -v14 + workspace_value * (overlap / v10 / v10);
-        const float v19 = v18 * v6;
-        const float v20 = workspace_1_value / v10 - v18;
-        const float v21 = v7 >= 0.0f ? v20 * h : 0.0f;
-        const float v22 = -v21;
-        const float v23 = (v2 ? v17 / 2.0f : pred_i >= target_i_1 ? 0.0f : v17) - v19;
-        const float v24 = v23 + (v2 ? v22 / 2.0f : pred_i <= target_i_1 ? 0.0f : v22);
-        const float v25 = v4 >= 0.0f ? v15 * ew : 0.0f;
-        const float v26 = -v25;
-        const float v27 = v18 * v5;
-        const float v28 = v8 >= 0.0f ? v20 * w : 0.0f;
-        const float v29 = -v28;
-        const float v30 = (v11 ? v26 / 2.0f : pred_i_3 >= target_i_3 ? 0.0f : v26) - v27;
-        const float v31 = v30 + (v11 ? v29 / 2.0f : pred_i_3 <= target_i_3 ? 0.0f : v29);
-        const float v32 = (v12 ? v16 / 2.0f : pred_i_1 <= target_i ? 0.0f : v16) + v19;
-        const float v33 = v32 + (v12 ? v21 / 2.0f : pred_i_1 >= target_i ? 0.0f : v21);
-        const float v34 = (v13 ? v25 / 2.0f : pred_i_2 <= target_i_2 ? 0.0f : v25) + v27;
-        const float v35 = v34 + (v13 ? v28 / 2.0f : pred_i_2 >= target_i_2 ? 0.0f : v28);
-        out[i * 4] = valid ? v24 : 0.0f;
-        out[i * 4 + 1] = valid ? v31 : 0.0f;
-        out[i * 4 + 2] = valid ? v33 : 0.0f;
-        out[i * 4 + 3] = valid ? v35 : 0.0f;
+        const float union_ = v6 * v7 + v2 - overlap;
+        const float v10 = hull + 1e-07f;
+        const float v11 = union_ + 1e-07f;
+        const bool v12 = pred_i_3 == target_i_3;
+        const bool v13 = pred_i_1 == target_i;
+        const bool v14 = pred_i_2 == target_i_2;
+        const float v15 = workspace_value / v10;
+        const float v16 = v1 * ((hull - union_) / v10 / v10) + v15;
+        const float v17 = v4 >= 0.0f ? v16 * eh : 0.0f;
+        const float v18 = -v17;
+        const float v19 = -v15 + workspace_value * (overlap / v11 / v11);
+        const float v20 = v19 * v7;
+        const float v21 = v1 / v11 - v19;
+        const float v22 = v8 >= 0.0f ? v21 * h : 0.0f;
+        const float v23 = -v22;
+        const float v24 = (v3 ? v18 / 2.0f : pred_i >= target_i_1 ? 0.0f : v18) - v20;
+        const float v25 = v24 + (v3 ? v23 / 2.0f : pred_i <= target_i_1 ? 0.0f : v23);
+        const float v26 = v5 >= 0.0f ? v16 * ew : 0.0f;
+        const float v27 = -v26;
+        const float v28 = v19 * v6;
+        const float v29 = v9 >= 0.0f ? v21 * w : 0.0f;
+        const float v30 = -v29;
+        const float v31 = (v12 ? v27 / 2.0f : pred_i_3 >= target_i_3 ? 0.0f : v27) - v28;
+        const float v32 = v31 + (v12 ? v30 / 2.0f : pred_i_3 <= target_i_3 ? 0.0f : v30);
+        const float v33 = (v13 ? v17 / 2.0f : pred_i_1 <= target_i ? 0.0f : v17) + v20;
+        const float v34 = v33 + (v13 ? v22 / 2.0f : pred_i_1 >= target_i ? 0.0f : v22);
+        const float v35 = (v14 ? v26 / 2.0f : pred_i_2 <= target_i_2 ? 0.0f : v26) + v28;
+        const float v36 = v35 + (v14 ? v29 / 2.0f : pred_i_2 >= target_i_2 ? 0.0f : v29);
+        out[i * 4] = valid ? v25 : 0.0f;
+        out[i * 4 + 1] = valid ? v32 : 0.0f;
+        out[i * 4 + 2] = valid ? v34 : 0.0f;
+        out[i * 4 + 3] = valid ? v36 : 0.0f;
     }
 }

@@ -59,13 +59,12 @@ extern "C" __global__ void __launch_bounds__(512) giou_loss_backward(
 }
 
 // requires: grad.dtype == f32, grad.dim() == 0
-// scratch: workspace0 = empty(f32, 1), workspace1 = empty(f32, 1)
-// launch: entry=giou_loss_backward_rest, grid=1, block=128, args=grad, workspace0, workspace1, found
+// scratch: workspace0 = empty(f32, 1)
+// launch: entry=giou_loss_backward_rest, grid=1, block=128, args=grad, workspace0, found
 extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_rest(
-        const float* __restrict__ grad,   // one element
-        float* __restrict__ workspace,    // one element
-        float* __restrict__ workspace_1,  // one element
-        int64* found) {                   // partial results of chunks
+        const float* __restrict__ grad,  // one element
+        float* __restrict__ workspace,   // one element
+        int64* found) {                  // partial results of chunks
     const int thread = threadIdx.x % 32;
     const int row = blockIdx.x * 4 + threadIdx.x / 32;
     if (row >= 1) return;
@@ -81,10 +80,8 @@ extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_rest(
     }
     const int64 sum = combined<Sum, 1, 32, 0>(sum_of);
     const float v1 = grad[0] / float(max(1LL, sum));
-    const float v2 = -v1;
     if (thread == 0) {
         workspace[0] = v1;
-        workspace_1[0] = v2;
     }
 }
 
@@ -95,15 +92,13 @@ extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_rest(
 //   aligned(out, 16)
 // requires: no_overlap(out, pred, target)
 // requires: 1 <= n <= 2147418111, pred.size(0)*4 - 3 <= 2147483647
-// launch: entry=giou_loss_backward_1, grid=ceil(n / 256), block=128, args=pred, workspace0, target, workspace1, out, n,
-//   4, 4, 4
+// launch: entry=giou_loss_backward_1, grid=ceil(n / 256), block=128, args=pred, workspace0, target, out, n, 4, 4, 4
 extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_1(
-        const float* __restrict__ pred,         // at i * pred_stride + 0..3
-        const float* __restrict__ workspace,    // one element
-        const float* __restrict__ target,       // at i * target_stride + 0..3
-        const float* __restrict__ workspace_1,  // one element
-        float* __restrict__ out,                // at i * out_stride + 0..3
-        const int n,                            // elements
+        const float* __restrict__ pred,       // at i * pred_stride + 0..3
+        const float* __restrict__ workspace,  // one element
+        const float* __restrict__ target,     // at i * target_stride + 0..3
+        float* __restrict__ out,              // at i * out_stride + 0..3
+        const int n,                          // elements
         const int target_stride,
         const int pred_stride,
         const int out_stride) {
@@ -117,11 +112,11 @@ extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_1(
         target4[k] = load<4>(target, e * target_stride);
     }
     const float workspace_value = workspace[0];
-    const float workspace_1_value = workspace_1[0];
+    const float v1 = -workspace_value;
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
-        const float v1 = (target4[k][2] - target4[k][0]) * (target4[k][3] - target4[k][1]);
-        const bool valid = v1 > 0.0f;
+        const float v2 = (target4[k][2] - target4[k][0]) * (target4[k][3] - target4[k][1]);
+        const bool valid = v2 > 0.0f;
         const int e = min(i + k * 128, n - 1);
         if (valid) {
             pred4[k] = load<4>(pred, e * pred_stride);
@@ -129,64 +124,63 @@ extern "C" __global__ void __launch_bounds__(128) giou_loss_backward_1(
     }
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
-        const float v2 = (target4[k][2] - target4[k][0]) * (target4[k][3] - target4[k][1]);
-        const bool valid = v2 > 0.0f;
+        const float v3 = (target4[k][2] - target4[k][0]) * (target4[k][3] - target4[k][1]);
+        const bool valid = v3 > 0.0f;
         float chosen = 0.0f;
         float chosen_1 = 0.0f;
         float chosen_2 = 0.0f;
         float chosen_3 = 0.0f;
         if (valid) {
-            const bool v3 = pred4[k][0] == target4[k][0];
+            const bool v4 = pred4[k][0] == target4[k][0];
             const float erb = maximum(pred4[k][2], target4[k][2]);
             const float elt = minimum(pred4[k][0], target4[k][0]);
-            const float v4 = erb - elt;
-            const float ew = maximum(0.0f, v4);
+            const float v5 = erb - elt;
+            const float ew = maximum(0.0f, v5);
             const float erb_1 = maximum(pred4[k][3], target4[k][3]);
             const float elt_1 = minimum(pred4[k][1], target4[k][1]);
-            const float v5 = erb_1 - elt_1;
-            const float eh = maximum(0.0f, v5);
+            const float v6 = erb_1 - elt_1;
+            const float eh = maximum(0.0f, v6);
             const float hull = ew * eh;
-            const float v6 = pred4[k][2] - pred4[k][0];
-            const float v7 = pred4[k][3] - pred4[k][1];
+            const float v7 = pred4[k][2] - pred4[k][0];
+            const float v8 = pred4[k][3] - pred4[k][1];
             const float rb = minimum(pred4[k][2], target4[k][2]);
             const float lt = maximum(pred4[k][0], target4[k][0]);
-            const float v8 = rb - lt;
-            const float w = maximum(0.0f, v8);
+            const float v9 = rb - lt;
+            const float w = maximum(0.0f, v9);
             const float rb_1 = minimum(pred4[k][3], target4[k][3]);
             const float lt_1 = maximum(pred4[k][1], target4[k][1]);
-            const float v9 = rb_1 - lt_1;
-            const float h = maximum(0.0f, v9);
+            const float v10 = rb_1 - lt_1;
+            const float h = maximum(0.0f, v10);
             const float overlap = w * h;
-            const float union_ = v6 * v7 + v2 - overlap;
-            const float v10 = hull + 1e-07f;
-            const float v11 = union_ + 1e-07f;
-            const bool v12 = pred4[k][1] == target4[k][1];
-            const bool v13 = pred4[k][2] == target4[k][2];
-            const bool v14 = pred4[k][3] == target4[k][3];
-            const float v15 = quotient_of(quotient_of(hull - union_, v10), v10);
-            const float v16 = quotient_of(workspace_value, v10);
-            const float v17 = workspace_1_value * v15 + v16;
-            const float v18 = v4 >= 0.0f ? v17 * eh : 0.0f;
+            const float union_ = v7 * v8 + v3 - overlap;
+            const float v11 = hull + 1e-07f;
+            const float v12 = union_ + 1e-07f;
+            const bool v13 = pred4[k][1] == target4[k][1];
+            const bool v14 = pred4[k][2] == target4[k][2];
+            const bool v15 = pred4[k][3] == target4[k][3];
+            const float v16 = quotient_of(workspace_value, v11);
+            const float v17 = v1 * quotient_of(quotient_of(hull - union_, v11), v11) + v16;
+            const float v18 = v5 >= 0.0f ? v17 * eh : 0.0f;
             const float v19 = -v18;
-            const float v20 = workspace_value * quotient_of(quotient_of(overlap, v11), v11);
+            const float v20 = workspace_value * quotient_of(quotient_of(overlap, v12), v12);
             const float v21 = -v16 + v20;
-            const float v22 = v21 * v7;
-            const float v23 = v3 ? v19 / 2.0f : pred4[k][0] >= target4[k][0] ? 0.0f : v19;
-            const float v24 = quotient_of(workspace_1_value, v11) - v21;
-            const float v25 = v8 >= 0.0f ? v24 * h : 0.0f;
+            const float v22 = v21 * v8;
+            const float v23 = v4 ? v19 / 2.0f : pred4[k][0] >= target4[k][0] ? 0.0f : v19;
+            const float v24 = quotient_of(v1, v12) - v21;
+            const float v25 = v9 >= 0.0f ? v24 * h : 0.0f;
             const float v26 = -v25;
-            const float v27 = v3 ? v26 / 2.0f : pred4[k][0] <= target4[k][0] ? 0.0f : v26;
-            const float v28 = v5 >= 0.0f ? v17 * ew : 0.0f;
+            const float v27 = v4 ? v26 / 2.0f : pred4[k][0] <= target4[k][0] ? 0.0f : v26;
+            const float v28 = v6 >= 0.0f ? v17 * ew : 0.0f;
             const float v29 = -v28;
-            const float v30 = v21 * v6;
-            const float v31 = v12 ? v29 / 2.0f : pred4[k][1] >= target4[k][1] ? 0.0f : v29;
-            const float v32 = v9 >= 0.0f ? v24 * w : 0.0f;
+            const float v30 = v21 * v7;
+            const float v31 = v13 ? v29 / 2.0f : pred4[k][1] >= target4[k][1] ? 0.0f : v29;
+            const float v32 = v10 >= 0.0f ? v24 * w : 0.0f;
             const float v33 = -v32;
-            const float v34 = v12 ? v33 / 2.0f : pred4[k][1] <= target4[k][1] ? 0.0f : v33;
-            const float v35 = v13 ? v18 / 2.0f : pred4[k][2] <= target4[k][2] ? 0.0f : v18;
-            const float v36 = v13 ? v25 / 2.0f : pred4[k][2] >= target4[k][2] ? 0.0f : v25;
-            const float v37 = v14 ? v28 / 2.0f : pred4[k][3] <= target4[k][3] ? 0.0f : v28;
-            const float v38 = v14 ? v32 / 2.0f : pred4[k][3] >= target4[k][3] ? 0.0f : v32;
+            const float v34 = v13 ? v33 / 2.0f : pred4[k][1] <= target4[k][1] ? 0.0f : v33;
+            const float v35 = v14 ? v18 / 2.0f : pred4[k][2] <= target4[k][2] ? 0.0f : v18;
+            const float v36 = v14 ? v25 / 2.0f : pred4[k][2] >= target4[k][2] ? 0.0f : v25;
+            const float v37 = v15 ? v28 / 2.0f : pred4[k][3] <= target4[k][3] ? 0.0f : v28;
+            const float v38 = v15 ? v32 / 2.0f : pred4[k][3] >= target4[k][3] ? 0.0f : v32;
             chosen = v23 - v22 + v27;
             chosen_1 = v31 - v30 + v34;
             chosen_2 = v35 + v22 + v36;
