@@ -95,6 +95,8 @@ std::string_view text_of(SplitReason split_reason) {
       return "its reader has other rows";
     case SplitReason::OtherReduction:
       return "its reader is reduced over other rows";
+    case SplitReason::StoredApart:
+      return "elements are stored in another order of memory, by a kernel of their own";
     case SplitReason::PerPhase:
       return "each phase has a kernel, in which many blocks share a row";
     case SplitReason::LaterReads:

@@ -96,12 +96,12 @@ Traffic traffic_of(const KernelOutline& kernel, const KernelGeometry& geometry) 
   return traffic;
 }
 
-/// An estimate of how long a GPU takes for a kernel with several phases, in nanoseconds: in one kernel, and with one
-/// kernel per phase (docs/performance.md: kernel-per-phase).
+/// An estimate of how long a GPU takes, in nanoseconds (docs/performance.md: kernel-per-phase), by strategy.
 struct Times {
-  double whole, per_phase;
+  double whole = 0, stores_apart = 0, per_phase = 0;
 };
 
+/// The estimate for a kernel with several phases, and for the kernels into which other strategies divide it.
 Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
   // Throughput of all blocks and of one block, in bytes per nanosecond. It is lower if a block reads its row again in
   // each phase, because few of its loads are in flight.
@@ -119,23 +119,29 @@ Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
   const double loaded = static_cast<double>(rows) * static_cast<double>(traffic.row_bytes);
   const auto stored = static_cast<double>(traffic.stored_bytes),
              scattered = static_cast<double>(traffic.scattered_bytes);
-  const double phases = kernel.phases();
+  const auto phases = static_cast<double>(kernel.phases());
   const auto time = [](double bytes, int64_t blocks, double of_block, double of_all) {
     return bytes / std::min(of_all, of_block * static_cast<double>(blocks));
   };
   const int64_t held_bytes = traffic.loads == 1 ? kClusterBytes : kBlockBytes;
   const bool is_held = !traffic.gathers && (traffic.is_across ? geometry.length * traffic.loads <= kHeldLength
                                                               : traffic.row_bytes <= held_bytes);
-  const double bytes = (is_held ? 1 : phases) * loaded + stored - scattered;
-  const int64_t rows_of_block = is_held ? kHeldRows : kRowsOfBlock;
-  const double whole = traffic.is_across ? time(bytes, (rows + rows_of_block - 1) / rows_of_block, kBlock, kAll)
-                       : is_held
-                           ? time(bytes, rows * std::max<int64_t>(1, traffic.row_bytes / kBlockBytes), kBlock, kAll)
-                           : time(bytes, rows, kBlockReadingAgain, kAllReadingAgain);
+  /// Phases of one kernel, with its coalesced stores.
+  const auto time_of_kernel = [&](double phases_of_kernel, double stored_by_kernel) {
+    const double bytes = (is_held ? 1 : phases_of_kernel) * loaded + stored_by_kernel;
+    const int64_t rows_of_block = is_held ? kHeldRows : kRowsOfBlock;
+    return traffic.is_across ? time(bytes, (rows + rows_of_block - 1) / rows_of_block, kBlock, kAll)
+           : is_held         ? time(bytes, rows * std::max<int64_t>(1, traffic.row_bytes / kBlockBytes), kBlock, kAll)
+                             : time(bytes, rows, kBlockReadingAgain, kAllReadingAgain);
+  };
   // A reduction takes two launches, the second one for the partial results of blocks. A phase that only stores takes
   // one, and transposes in shared memory if needed.
-  const double launches = rows >= kManyRows ? phases : 2 * phases - (stored > 0 ? 1 : 0);
-  return {kLaunch + whole + scattered / kScattered, kLaunch * launches + (phases * loaded + stored) / kAll};
+  const double storing_phases = stored > 0 ? 1 : 0;
+  const double launches = rows >= kManyRows ? phases : 2 * phases - storing_phases;
+  const double time_of_stores = (loaded + stored) / kAll;
+  return {kLaunch + time_of_kernel(phases, stored - scattered) + scattered / kScattered,
+          2 * kLaunch + time_of_kernel(phases - storing_phases, 0) + time_of_stores,
+          kLaunch * launches + (phases - storing_phases) * loaded / kAll + storing_phases * time_of_stores};
 }
 
 /// CPU: whether threads should share rows: there are fewer rows than threads, and they are long.
@@ -144,19 +150,24 @@ bool should_share_rows(const KernelGeometry& geometry) {
   return geometry.rows() < kFewRows && geometry.length > kLength * geometry.rows();
 }
 
-/// Whether one kernel per phase is faster than one kernel for all phases.
-bool is_faster_per_phase(const Outline& whole, std::span<const KernelGeometry> geometries, bool on_cuda) {
-  double gained = 0;
-  for (size_t k = 0; k < whole.kernels.size(); ++k) {
-    if (!whole.kernels[k].reduces() || whole.kernels[k].phases() == 1 || geometries[k].numel == 0) continue;
+/// The fastest strategy for the kernels that reduce in several phases.
+PartitionStrategy fastest(const Outlines& outlines, std::span<const KernelGeometry> geometries, bool on_cuda) {
+  Times sum;
+  for (size_t k = 0; k < outlines.whole.kernels.size(); ++k) {
+    const KernelOutline& kernel = outlines.whole.kernels[k];
+    if (!kernel.reduces() || kernel.phases() == 1 || geometries[k].numel == 0) continue;
     if (!on_cuda) {
-      if (should_share_rows(geometries[k])) return true;
+      if (outlines.per_phase && should_share_rows(geometries[k])) return PartitionStrategy::PerPhase;
       continue;
     }
-    const Times times = cuda_times(whole.kernels[k], geometries[k]);
-    gained += times.whole - times.per_phase;
+    const Times times = cuda_times(kernel, geometries[k]);
+    sum.whole += times.whole, sum.stores_apart += times.stores_apart, sum.per_phase += times.per_phase;
   }
-  return gained > 0;
+  PartitionStrategy strategy = PartitionStrategy::Whole;
+  double least = sum.whole;
+  if (outlines.per_phase && sum.per_phase < least) strategy = PartitionStrategy::PerPhase, least = sum.per_phase;
+  if (outlines.stores_apart && sum.stores_apart < least) strategy = PartitionStrategy::StoresApart;
+  return strategy;
 }
 
 }  // namespace
@@ -170,9 +181,7 @@ PartitionStrategy partition_strategy_of(
   if (on_cuda && outlines.fused_columns && std::ranges::all_of(outlines.fused_columns->kernels, has_suitable_rows) &&
       loads_along_rows(*outlines.fused_columns, geometries_of(*outlines.fused_columns)))
     return PartitionStrategy::FusedColumns;
-  return outlines.per_phase && is_faster_per_phase(outlines.whole, geometries_of(outlines.whole), on_cuda)
-             ? PartitionStrategy::PerPhase
-             : PartitionStrategy::Whole;
+  return outlines.per_phase ? fastest(outlines, geometries_of(outlines.whole), on_cuda) : PartitionStrategy::Whole;
 }
 
 }  // namespace ingot::codegen

@@ -43,6 +43,7 @@ enum class SplitReason : uint8_t {
   Gathered,        ///< it is read at computed indices
   OtherRows,       ///< its reader has other rows: some of them, in another order, or along another dim
   OtherReduction,  ///< its reader is the operand of a reduction over another domain or along other dims
+  StoredApart,     ///< elements are stored in another order of memory than they are loaded, by a kernel of their own
   PerPhase,        ///< rows are few and long: each phase has a kernel, in which many blocks share a row
   LaterReads,      ///< its reader also reads a value of a later kernel, or is in a kernel that does
 };
@@ -129,10 +130,16 @@ struct Outline {
 /// How a graph is partitioned into kernels, if that depends on sizes.
 enum class PartitionStrategy : uint8_t {
   Whole,         ///< one kernel computes all phases of its rows
+  StoresApart,   ///< as Whole, but elements that depend on reductions are stored by later kernels
   PerPhase,      ///< each phase has its own kernel, in which many blocks share a row
   FusedColumns,  ///< CUDA: as PerPhase for kernels with a single row, otherwise as Whole; and kernels that traverse
                  ///< rows compute fused column partials if they can (KernelOutline::column_reductions)
 };
+
+/// Whether elements that depend on reductions of their rows are stored by later kernels.
+constexpr bool stores_elements_apart(PartitionStrategy strategy) {
+  return strategy == PartitionStrategy::StoresApart || strategy == PartitionStrategy::PerPhase;
+}
 
 /// Divides a graph's output blocks, and the reductions that they need, among kernels. The graph must be simplified, its
 /// calls inlined and its rows aligned.

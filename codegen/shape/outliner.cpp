@@ -45,7 +45,7 @@ class Outliner {
   }
 
   Outline run() {
-    if (strategy_ == PartitionStrategy::PerPhase) row_values_ = row_values(graph_);
+    if (stores_elements_apart(strategy_)) row_values_ = row_values(graph_);
     reductions_ = reductions();
     for (const ir::NodeId id : reductions_) place_reduction(id, 0);
     const size_t first_late_kernel = outline_.kernels.size();
@@ -96,8 +96,8 @@ class Outliner {
   /// are counted, and the count reads fewer operands.
   bool is_late(ir::NodeId id) const {
     const ir::Reduction& reduction = graph_.reduction(id);
-    if (strategy_ == PartitionStrategy::Whole || !has_lone_row(host_, reduction) || reduction_inputs_.contains(id))
-      return false;
+    const bool may_be_whole = strategy_ == PartitionStrategy::Whole || strategy_ == PartitionStrategy::StoresApart;
+    if (may_be_whole || !has_lone_row(host_, reduction) || reduction_inputs_.contains(id)) return false;
     std::set<ir::NodeId> awaited, waiting;  // operands of the awaited reductions, and of the output blocks that wait
     for (const ir::Result& result : graph_.results)
       for (const ir::OutputBlock& part : result.blocks) {
@@ -209,7 +209,9 @@ class Outliner {
     if (kernel.partials_writer && !reader.reduced && !of_row) return SplitReason::OtherRows;
     if (kernel.partials_writer && reader.reduced && !can_compute_columns_of(*kernel.partials_writer, reader))
       return SplitReason::OtherReduction;
-    if (!of_row && has_kernel_per_phase(kernel) && phase_after(k, reader) > 0) return SplitReason::PerPhase;
+    if (of_row || phase_after(k, reader) == 0) return std::nullopt;
+    if (has_kernel_per_phase(kernel)) return SplitReason::PerPhase;
+    if (strategy_ == PartitionStrategy::StoresApart && !reader.reduced) return SplitReason::StoredApart;
     return std::nullopt;
   }
 
@@ -426,7 +428,7 @@ class Outliner {
   const PartitionStrategy strategy_;
   std::vector<ir::NodeId> reductions_;  ///< in the order of placement, without the late ones
   std::vector<ir::NodeId> late_;
-  std::set<ir::NodeId> row_values_;  ///< with a kernel per phase
+  std::set<ir::NodeId> row_values_;  ///< if elements are stored apart
   std::vector<bool> reads_any_;      ///< for each node, whether it depends on a load of a reduction
   Outline outline_;
   size_t first_plain_kernel_ = 0;          ///< kernels from here on reduce nothing

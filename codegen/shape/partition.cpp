@@ -13,14 +13,17 @@ bool writes_column_partials(const KernelOutline& kernel) { return !kernel.column
 }  // namespace
 
 ir::Graph graph_for(PartitionStrategy strategy, const ir::Graph& graph) {
-  return strategy == PartitionStrategy::PerPhase ? store_row_values(graph) : graph;
+  return stores_elements_apart(strategy) ? store_row_values(graph, strategy) : graph;
 }
 
 Outlines outlines(const ir::Graph& graph) {
-  constexpr PartitionStrategy kPerPhase = PartitionStrategy::PerPhase;
-  Outlines all{outline(graph), outline(graph_for(kPerPhase, graph), kPerPhase),
-               outline(graph, PartitionStrategy::FusedColumns)};
-  if (all.per_phase->kernels.size() == all.whole.kernels.size()) all.per_phase.reset();
+  const auto outline_for = [&](PartitionStrategy strategy) { return outline(graph_for(strategy, graph), strategy); };
+  Outlines all{outline(graph), outline_for(PartitionStrategy::StoresApart), outline_for(PartitionStrategy::PerPhase),
+               outline_for(PartitionStrategy::FusedColumns)};
+  const size_t kernels = all.whole.kernels.size(), apart = all.stores_apart->kernels.size(),
+               per_phase = all.per_phase->kernels.size();
+  if (apart == kernels || apart == per_phase) all.stores_apart.reset();
+  if (per_phase == kernels) all.per_phase.reset();
   if (std::ranges::none_of(all.fused_columns->kernels, writes_column_partials)) all.fused_columns.reset();
   return all;
 }

@@ -12,11 +12,12 @@ namespace ingot::codegen {
 /// All outlines of a graph.
 struct Outlines {
   Outline whole;
-  std::optional<Outline> per_phase, fused_columns;  ///< if they differ from `whole`
+  std::optional<Outline> stores_apart, per_phase, fused_columns;  ///< if they differ from `whole`, and from each other
 
   /// The outline for a partition strategy.
   const Outline& of(PartitionStrategy strategy) const {
-    return strategy == PartitionStrategy::PerPhase && per_phase           ? *per_phase
+    return strategy == PartitionStrategy::StoresApart && stores_apart     ? *stores_apart
+           : strategy == PartitionStrategy::PerPhase && per_phase         ? *per_phase
            : strategy == PartitionStrategy::FusedColumns && fused_columns ? *fused_columns
                                                                           : whole;
   }

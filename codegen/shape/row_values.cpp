@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "codegen/shape/outline.h"
 #include "ir/rows.h"
 
 namespace ingot::codegen {
@@ -98,7 +97,8 @@ class RowValues {
 /// Copies a graph, with loads in place of values per row where elements read them.
 class Rewriter {
  public:
-  explicit Rewriter(const ir::Graph& graph) : graph_(graph), out_{ir::GraphFrame(graph)}, values_(graph) {}
+  Rewriter(const ir::Graph& graph, PartitionStrategy strategy)
+      : graph_(graph), strategy_(strategy), out_{ir::GraphFrame(graph)}, values_(graph) {}
 
   ir::Graph run() {
     const std::vector<bool> live = graph_.live();
@@ -113,7 +113,8 @@ class Rewriter {
   void add(NodeId id) {
     std::vector<NodeId> args;
     for (const NodeId arg : graph_[id].args) args.push_back(new_ids_.at(arg));
-    if (graph_[id].op == Op::Reduce) args[0] = with_loads(graph_[id].args[0], graph_.reduction(id).domain);
+    if (graph_[id].op == Op::Reduce && strategy_ == PartitionStrategy::PerPhase)
+      args[0] = with_loads(graph_[id].args[0], graph_.reduction(id).domain);
     copy(id, std::move(args), new_ids_);
   }
 
@@ -161,6 +162,7 @@ class Rewriter {
   }
 
   const ir::Graph& graph_;
+  PartitionStrategy strategy_;
   ir::Graph out_;
   RowValues values_;
   std::map<NodeId, NodeId> new_ids_;
@@ -168,8 +170,8 @@ class Rewriter {
 
 }  // namespace
 
-ir::Graph store_row_values(const ir::Graph& graph) {
-  return graph.reduction_count() == 0 ? graph : Rewriter(graph).run();
+ir::Graph store_row_values(const ir::Graph& graph, PartitionStrategy strategy) {
+  return graph.reduction_count() == 0 ? graph : Rewriter(graph, strategy).run();
 }
 
 std::set<NodeId> row_values(const ir::Graph& graph) {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "ir/graph.h"
+#include "codegen/shape/outline.h"
 
 // Values that all elements of a row share, and that are computed from reductions of the row, such as the reciprocal of
 // its standard deviation. If a later kernel reads the row's elements, the kernel of the reductions should compute such
@@ -11,9 +11,10 @@
 
 namespace ingot::codegen {
 
-/// Returns the graph in which the elements of rows read such values like results of a reduction: as the maximum of the
-/// row, whose elements are all equal (row_values). Values that exist once per row are computed as before.
-ir::Graph store_row_values(const ir::Graph& graph);
+/// Returns the graph in which the elements that later kernels compute read such values like results of a reduction: as
+/// the maximum of the row, whose elements are all equal (row_values). `strategy`: StoresApart, with which these
+/// elements are those that are stored; or PerPhase, with which they are also those that are reduced.
+ir::Graph store_row_values(const ir::Graph& graph, PartitionStrategy strategy);
 
 /// The reductions that are a maximum of equal values, which depend on other reductions of the same rows.
 std::set<ir::NodeId> row_values(const ir::Graph& graph);

@@ -106,7 +106,7 @@ codegen::PartitionStrategy strategy_of(const Program& program, const CallKey& ke
   };
   const codegen::PartitionStrategy strategy =
       codegen::partition_strategy_of(program.outlines, resolved.host, key.device.is_cuda(), geometries);
-  return strategy == codegen::PartitionStrategy::PerPhase && !can_write(program.outlines.of(strategy)) &&
+  return codegen::stores_elements_apart(strategy) && !can_write(program.outlines.of(strategy)) &&
                  can_write(program.outlines.whole)
              ? codegen::PartitionStrategy::Whole
              : strategy;

@@ -43,6 +43,7 @@ void for_each_id(codegen::Outline& outline, F&& f) {
 template <typename F>
 void for_each_id(Program& program, F&& f) {
   for_each_id(program.outlines.whole, f);
+  if (program.outlines.stores_apart) for_each_id(*program.outlines.stores_apart, f);
   if (program.outlines.per_phase) for_each_id(*program.outlines.per_phase, f);
   if (program.outlines.fused_columns) for_each_id(*program.outlines.fused_columns, f);
   for (Program::Check& check : program.checks) f(check.condition.a), f(check.condition.b);

@@ -57,6 +57,7 @@ std::string key_of(const KernelRequest& request) {
   std::string key = fmt::format("ingot {}\n", build_identity()) + compiler_of(request);
   if (request.target.never_reads_past_end) key += "exact\n";
   if (request.options.check_indices) key += "checked\n";
+  if (request.strategy == codegen::PartitionStrategy::StoresApart) key += "stores apart\n";
   if (request.strategy == codegen::PartitionStrategy::PerPhase) key += "per phase\n";
   if (request.strategy == codegen::PartitionStrategy::FusedColumns) key += "fused columns\n";
   if (request.options.lazy != codegen::Lazy::Auto)

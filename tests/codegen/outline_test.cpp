@@ -19,7 +19,8 @@ struct Row {
 };
 
 void expect_kernels(const Row& row, PartitionStrategy strategy) {
-  const ir::Graph graph = graph_of(*frontend::define(row.text), row.ranks);
+  const auto definition = frontend::define(row.text);
+  const ir::Graph graph = graph_of(*definition, row.ranks);
   const Outline result = outline(graph_for(strategy, graph), strategy);
   std::vector<uint32_t> phases;
   for (const KernelOutline& kernel : result.kernels) phases.push_back(kernel.phases());
@@ -251,6 +252,17 @@ TEST(Outline, HasAKernelPerPhaseForFewLongRowsOnCuda) {
   EXPECT_EQ(kernels("x / x.sum((0, 2), keepdim=True)", contiguous({64, 64, 65536})), 2u);
   EXPECT_EQ(kernels("x[torch.arange(x.shape[0]).flip(0)].softmax(0)", contiguous({200'000})), 3u) << "it gathers";
   EXPECT_EQ(kernels("rand_like(x).softmax(0)", contiguous({1 << 20})), 3u) << "nothing is loaded";
+}
+
+TEST(Outline, StoresElementsApartIfTheirOrderInMemoryIsAnotherOneOnCuda) {
+  const auto kernels = [](const std::string& text, const ir::SizesAndStrides& x) {
+    return kernels_of(text, x, /*on_cuda=*/true);
+  };
+  EXPECT_EQ(kernels("x.softmax(1)", {{65536, 512}, {1, 65536}}), 2u) << "a block holds the columns that it reads";
+  EXPECT_EQ(kernels("x.softmax(0)", {{600, 40'000}, {1, 600}}), 2u) << "a block holds the row that it reads";
+  EXPECT_EQ(kernels("x.softmax(1)", contiguous({65536, 512})), 1u);
+  EXPECT_EQ(kernels("x.softmax(1).sum(1)", {{65536, 512}, {1, 65536}}), 1u) << "no element is stored";
+  EXPECT_EQ(kernels("x.softmax(1)", {{128, 128}, {1, 128}}), 1u) << "a launch takes longer";
 }
 
 struct WorkspaceRow {

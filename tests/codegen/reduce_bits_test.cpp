@@ -98,7 +98,8 @@ TEST_P(ReduceBits, BitsOfLaterPhasesDoNotDependOnCaching) {
     add({1, 0}, 0);
     add({0, 1}, 0);
     cases.back().use_many_rows_kernels = true;
-    for (const PartitionStrategy strategy : {PartitionStrategy::PerPhase, PartitionStrategy::Whole}) {
+    for (const PartitionStrategy strategy :
+         {PartitionStrategy::PerPhase, PartitionStrategy::StoresApart, PartitionStrategy::Whole}) {
       const std::string name = "case" + std::to_string(cases.size());
       size_t next = 0;
       cases.push_back(multi_phase_case(name, tensor({n}, {0}, 0, [&] { return row[next++]; }), {1}));

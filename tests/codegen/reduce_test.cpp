@@ -99,7 +99,8 @@ TEST_P(Reduce, SeveralPhasesAreCorrect) {
   shapes.push_back({{30, 5, 68}, {0, 1, 2}, 0, {1, 0, 0}});
   shapes.push_back({{3, 4, 5, 36}, {0, 1, 2, 3}, 0, {1, 0, 1, 0}});
   shapes.push_back({{4, 6, 50}, {1, 0, 2}, 0, {0, 0, 1}});
-  for (const PartitionStrategy strategy : {PartitionStrategy::PerPhase, PartitionStrategy::Whole}) {
+  for (const PartitionStrategy strategy :
+       {PartitionStrategy::PerPhase, PartitionStrategy::StoresApart, PartitionStrategy::Whole}) {
     shapes.push_back({{4, 6, 50}, {0, 1, 2}, 0, {1, 1, 1}, strategy});
     shapes.push_back({{4, 6, 64}, {0, 1, 2}, 0, {1, 1, 1}, strategy});
     shapes.push_back({{70, 130}, {0, 1}, 0, {1, 1}, strategy});

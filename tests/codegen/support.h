@@ -125,7 +125,7 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
   const Outlines all = outlines(graph);
   const PartitionStrategy chosen =
       strategy ? *strategy : partition_strategy_of(all, prepared.host, on_cuda, geometries_of);
-  prepared.graph = graph_for(all.per_phase ? chosen : PartitionStrategy::Whole, graph);
+  prepared.graph = graph_for(&all.of(chosen) == &all.whole ? PartitionStrategy::Whole : chosen, graph);
   prepared.outline = all.of(chosen);
   prepared.geometries = geometries_of(prepared.outline);
   for (size_t k = 0; k < prepared.geometries.size(); ++k) {
