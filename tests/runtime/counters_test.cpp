@@ -1,4 +1,6 @@
 #include <atomic>
+#include <random>
+#include <string>
 #include <thread>
 
 #include "tests/runtime/support.h"
@@ -13,8 +15,9 @@ using namespace testing_support;
 /// Returns the source of an op that no other test uses, so that no cache holds it: its constant is unique.
 std::string unique_source() {
   static std::atomic<int> serial = 0;
-  return "def fresh(x, y, b: float):\n    return relu(x) * y + b + " +
-         std::to_string(++serial * 1000 + ::getpid() % 1000) + ".5\n";
+  static const uint32_t process = std::random_device()();  // process ids recur, and the cache is kept between runs
+  return "def fresh(x, y, b: float):\n    return relu(x) * y + b + " + std::to_string(++serial) + ".5 + " +
+         std::to_string(process) + ".5\n";
 }
 
 TEST(Counters, LaunchesAndAllocatesOncePerCall) {
