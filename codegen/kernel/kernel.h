@@ -57,15 +57,18 @@ enum class Level : uint8_t {
 };
 
 /// Index and pointer arithmetic and comparisons, with C++'s semantics.
-/// ShortDiv: division of two numbers whose product is less than 2^30. BitOr: the sum of two numbers that have no set
-/// bit in common, as a bitwise or.
+/// ShortDiv, RepeatedDiv, RepeatedRem: quotient and remainder of 32-bit numbers whose divisor is the same for many
+/// elements of a thread, which share its reciprocal; for ShortDiv, the product of the two numbers is less than 2^30.
+/// BitOr: the sum of two numbers that have no set bit in common, as a bitwise or.
 enum class IndexOp : uint8_t {
   Add,
   Sub,
   Mul,
   Div,
   ShortDiv,
+  RepeatedDiv,
   Rem,
+  RepeatedRem,
   Min,
   BitOr,
   Less,

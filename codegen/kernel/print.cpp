@@ -17,8 +17,8 @@ std::string_view name_of(Level level) {
 }
 
 std::string_view name_of(IndexOp op) {
-  static constexpr std::string_view kNames[] = {"+", "-", "*",  "/",  "/",  "%",   "min",
-                                                "|", "<", "<=", "==", "!=", "and", "or"};
+  static constexpr std::string_view kNames[] = {"+",   "-", "*", "/",  "/",  "/",  "%",   "%",
+                                                "min", "|", "<", "<=", "==", "!=", "and", "or"};
   return kNames[static_cast<size_t>(op)];
 }
 

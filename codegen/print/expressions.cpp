@@ -43,12 +43,32 @@ Text load_if(ir::DType dtype, std::span<const Text> operands) {
 }
 
 const Spelling& spelling_of(IndexOp op, bool is_cuda) {
-  static constexpr std::string_view kPatterns[] = {"a + b",  "a - b",     "a * b",  "a / b", "short_quotient(a, b)",
-                                                   "a % b",  "min(a, b)", "a | b",  "a < b", "a <= b",
-                                                   "a == b", "a != b",    "a && b", "a || b"};
+  static constexpr std::string_view kPatterns[] = {"a + b",
+                                                   "a - b",
+                                                   "a * b",
+                                                   "a / b",
+                                                   "short_quotient(a, b)",
+                                                   "repeated_quotient(a, b)",
+                                                   "a % b",
+                                                   "repeated_remainder(a, b)",
+                                                   "min(a, b)",
+                                                   "a | b",
+                                                   "a < b",
+                                                   "a <= b",
+                                                   "a == b",
+                                                   "a != b",
+                                                   "a && b",
+                                                   "a || b"};
   static const std::vector<Spelling> kSpellings(std::begin(kPatterns), std::end(kPatterns));
   static const Spelling kCpuMin("smaller_of(a, b)");
   return op == IndexOp::Min && !is_cuda ? kCpuMin : kSpellings[static_cast<size_t>(op)];
+}
+
+/// The operation without the way in which it is computed.
+IndexOp plain(IndexOp op) {
+  return op == IndexOp::ShortDiv || op == IndexOp::RepeatedDiv ? IndexOp::Div
+         : op == IndexOp::RepeatedRem                          ? IndexOp::Rem
+                                                               : op;
 }
 
 }  // namespace
@@ -63,9 +83,8 @@ std::string type_text(const Type& type) {
 bool Expressions::is_unsigned(ValueId id) const {
   const Value& value = kernel_[id];
   if (!kernel_.target.cuda() || has_name(id) || value.kind != Value::Kind::Index) return false;
-  const bool is_division =
-      value.index == IndexOp::Div || value.index == IndexOp::ShortDiv || value.index == IndexOp::Rem;
-  return is_division && value.type.dtype == ir::DType::I32;
+  const IndexOp op = plain(value.index);
+  return (op == IndexOp::Div || op == IndexOp::Rem) && value.type.dtype == ir::DType::I32;
 }
 
 Text Expressions::text(ValueId id) const { return has_name(id) ? Text{names_[id.index]} : formula(id); }
@@ -89,7 +108,7 @@ Text Expressions::formula(ValueId id) const {
       if (value.index == IndexOp::Add || value.index == IndexOp::Sub || value.index == IndexOp::Mul)
         for (size_t k = 0; k < operands.size(); ++k)
           if (is_unsigned(value.operands[k])) operands[k] = {fmt::format("int({})", operands[k].text)};
-      return spelling_of(value.index, kernel_.target.cuda()).fill(operands);
+      return spelling_of(are_for_comments_ ? plain(value.index) : value.index, kernel_.target.cuda()).fill(operands);
     case Value::Kind::Load:
       if (operands.size() > 2) return load_if(value.type.dtype, operands);
       [[fallthrough]];

@@ -24,6 +24,12 @@ class Expressions {
   Text formula(ValueId id) const;
   /// Gives the value a name, which later expressions use.
   void set_name(ValueId id, std::string name) { names_[id.index] = name; }
+  /// The same expressions for comments, which spell each division `/` or `%`.
+  Expressions for_comments() const {
+    Expressions expressions = *this;
+    expressions.are_for_comments_ = true;
+    return expressions;
+  }
   bool has_name(ValueId id) const { return !names_[id.index].empty(); }
 
  private:
@@ -32,6 +38,7 @@ class Expressions {
 
   const Kernel& kernel_;
   std::vector<std::string> names_;  ///< by value; empty if it has none
+  bool are_for_comments_ = false;
 };
 
 }  // namespace ingot::codegen

@@ -49,7 +49,8 @@ void print_parameters(Statements& out, const Kernel& kernel, const std::vector<s
   for (const std::string& line : lines) width = std::max(width, line.size());
   for (size_t p = 0; p < lines.size(); ++p) {
     const Symbol& symbol = kernel[kernel.parameters[p]];
-    const std::string comment = is_tensor(symbol) ? pointer_comment(symbol, out.expressions()) : symbol.meaning;
+    const std::string comment =
+        is_tensor(symbol) ? pointer_comment(symbol, out.expressions().for_comments()) : symbol.meaning;
     out.line(comment.empty() ? lines[p] : fmt::format("{:{}}  // {}", lines[p], width, comment));
   }
 }

@@ -15,7 +15,8 @@ ValueId Rows::coordinate(uint32_t axis, Level level) {
   const bool is_inner = axis + 1 == context_.rank();
   ValueId at = element_index_;
   if (context_.layout.reduced_axes > 1)
-    at = memory_.coordinate_of(element_index_, row_axes_, context_.rank(), axis, has_short_indices());
+    at = memory_.coordinate_of(element_index_, row_axes_, context_.rank(), axis,
+                               has_short_indices() ? Memory::Division::Short : Memory::Division::Repeated);
   return is_inner ? index_of_lane(at, level) : at;
 }
 

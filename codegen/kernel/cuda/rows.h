@@ -50,7 +50,7 @@ class Rows : public CudaReduce {
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  private:
-  /// Whether a thread divides the indices of its elements by a shared reciprocal (docs/performance.md: heavy-formula).
+  /// Whether a row is so short that its indices have a cheaper division (docs/performance.md: heavy-formula).
   bool has_short_indices() const;
   bool is_vector(uint32_t access) const {
     return how(access).how == AccessSchedule::How::Vector || how(access).how == AccessSchedule::How::Shifted;

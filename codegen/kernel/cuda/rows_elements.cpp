@@ -56,7 +56,7 @@ std::optional<ValueId> Rows::quotient(ValueId value, ValueId divisor) {
 
 bool Rows::has_short_indices() const {
   constexpr uint32_t kBits = 15;
-  return is_register_cached() && context_.layout.length_bits <= kBits && context_.schedule.index_bits == 32;
+  return is_register_cached() && context_.layout.length_bits <= kBits;
 }
 
 bool Rows::is_loaded_once(uint32_t access) const {

@@ -95,6 +95,21 @@ __device__ inline uint32 short_quotient(uint32 i, uint32 n) {
     return __umulhi(2 * i + 1, half_reciprocal);
 }
 
+// ingot: repeated_quotient
+// i / n, by a reciprocal that all elements of a thread share. The product with it, rounded down, is
+// the quotient or one less.
+__device__ inline uint32 repeated_quotient(uint32 i, uint32 n) {
+    const uint32 reciprocal = 0xffffffffu / n;
+    const uint32 near = __umulhi(i, reciprocal);
+    return i - near * n >= n ? near + 1 : near;
+}
+
+// ingot: repeated_remainder
+// i % n, likewise.
+__device__ inline uint32 repeated_remainder(uint32 i, uint32 n) {
+    return i - repeated_quotient(i, n) * n;
+}
+
 // ingot: quotient_of
 // a / b by the steps of a division without overflow or underflow on the way: valid if the exponents
 // of b and of the quotient are from -48 to 47. Zero numerators take this path, too; the processor's
