@@ -39,6 +39,9 @@ struct Reduction {
   ReduceKind kind = ReduceKind::Sum;
   std::vector<HostId> domain;
   DimMarks reduced;  ///< flags the dims of the domain that are reduced
+  /// All elements of a row are known to be equal, so nothing is reduced: the operand is computed once per row
+  /// (codegen/shape/row_values.h). The kind is Max.
+  bool is_row_value = false;
   bool operator==(const Reduction&) const = default;
 };
 

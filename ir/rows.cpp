@@ -78,11 +78,6 @@ bool reads_rows(const Graph& graph, NodeId load) {
   return map && is_aligned(*map, rank);
 }
 
-bool varies_along(const Access& access, size_t rank, size_t d) {
-  const size_t skipped = rank - access.dims.size();
-  return d >= skipped && !access.dims[d - skipped].terms.empty();
-}
-
 bool same_rows(const Graph& graph, NodeId a, NodeId b) {
   const Reduction &x = graph.reduction(a), &y = graph.reduction(b);
   return x.reduced == y.reduced && graph.host.same(x.domain, y.domain);

@@ -32,9 +32,6 @@ std::optional<RowMap> row_map_of(const Graph& graph, NodeId load, size_t rank);
 /// contains the index.
 bool reads_rows(const Graph& graph, NodeId load);
 
-/// Whether an access from an index space of this rank varies along dim `d`.
-bool varies_along(const Access& access, size_t rank, size_t d);
-
 /// Whether two reductions are over the same domain, along the same dims.
 bool same_rows(const Graph& graph, NodeId a, NodeId b);
 

@@ -58,8 +58,8 @@ enum class Level : uint8_t {
 
 /// Index and pointer arithmetic and comparisons, with C++'s semantics.
 /// ShortDiv, RepeatedDiv, RepeatedRem: quotient and remainder of 32-bit numbers whose divisor is the same for many
-/// elements of a thread, which share its reciprocal; for ShortDiv, the product of the two numbers is less than 2^30.
-/// BitOr: the sum of two numbers that have no set bit in common, as a bitwise or.
+/// elements of a thread, which share its reciprocal (docs/performance.md: heavy-formula). For ShortDiv, the product of
+/// the two numbers is less than 2^30. BitOr: the sum of two numbers that have no set bit in common, as a bitwise or.
 enum class IndexOp : uint8_t {
   Add,
   Sub,

@@ -221,11 +221,11 @@ SymbolId Memory::extent(uint32_t axis) {
 SymbolId Memory::numel() { return size_parameter(ParameterKind::Numel, 0, 0, context_.index_dtype(), "n", "elements"); }
 
 ValueId Memory::coordinate_of(ValueId index, uint32_t first, uint32_t last, uint32_t axis, Division division) {
-  const bool is_repeated = division != Division::Once && context_.cuda() && context_.schedule.index_bits == 32;
-  const IndexOp divide = !is_repeated                  ? IndexOp::Div
-                         : division == Division::Short ? IndexOp::ShortDiv
-                                                       : IndexOp::RepeatedDiv,
-                remainder = is_repeated ? IndexOp::RepeatedRem : IndexOp::Rem;
+  const bool shares_reciprocal = division != Division::Plain && context_.cuda() && context_.schedule.index_bits == 32;
+  const IndexOp divide = !shares_reciprocal                      ? IndexOp::Div
+                         : division == Division::ShortReciprocal ? IndexOp::ShortDiv
+                                                                 : IndexOp::RepeatedDiv,
+                remainder = shares_reciprocal ? IndexOp::RepeatedRem : IndexOp::Rem;
   for (uint32_t d = last; d-- > axis + 1;) index = assembly_.index(divide, index, assembly_.read(extent(d)));
   return axis == first ? index : assembly_.index(remainder, index, assembly_.read(extent(axis)));
 }

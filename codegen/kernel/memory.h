@@ -60,12 +60,12 @@ class Memory {
   SymbolId extent(uint32_t axis);
   /// The number of elements of the domain.
   SymbolId numel();
-  /// How a coordinate is computed: once; or for many elements of a thread; or for these where the axes have at most
-  /// 2^15 elements in all.
-  enum class Division : uint8_t { Once, Repeated, Short };
+  /// How the divisions for a coordinate are made: plainly; by a reciprocal, if many elements of a thread divide by the
+  /// same extents; or by a less exact reciprocal, if the axes also have at most 2^15 elements in all.
+  enum class Division : uint8_t { Plain, SharedReciprocal, ShortReciprocal };
   /// The coordinate of an element along `axis`, by division and remainder. `index` is the element's linear index over
   /// the axes [first, last).
-  ValueId coordinate_of(ValueId index, uint32_t first, uint32_t last, uint32_t axis, Division = Division::Once);
+  ValueId coordinate_of(ValueId index, uint32_t first, uint32_t last, uint32_t axis, Division = Division::Plain);
   /// The pointer through which errors are reported.
   SymbolId status();
   /// The first access whose strides are always equal to this access's. Its parameters serve both.

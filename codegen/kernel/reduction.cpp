@@ -382,10 +382,10 @@ Job RowReductions::speculative_conditions() const {
 RowWork RowReductions::work_of_rows() {
   RowWork work{.job = {.roots = {}, .reduced = &known_, .phase = phases() + kOfRows}};
   add_output_blocks(work, [](const KernelOutline::OutputBlockRef& part) { return part.is_per_row; });
-  const KernelOutline& outline = context_.outline;
-  for (uint32_t w = 0; w < outline.workspace_stores.size(); ++w) {
-    const ir::NodeId value = outline.workspace_stores[w].node;
-    if (std::ranges::count(outline.row_values, value) == 0) continue;
+  const std::vector<KernelOutline::WorkspaceStore>& stores = context_.outline.workspace_stores;
+  for (uint32_t w = 0; w < stores.size(); ++w) {
+    const ir::NodeId value = stores[w].node;
+    if (!context_.graph.reduction(value).is_row_value) continue;
     work.job.roots.push_back({context_.graph[value].args[0], context_.graph[value].dtype});
     work.stores.push_back(first_workspace_store() + w);
   }
@@ -411,8 +411,8 @@ std::vector<std::pair<uint32_t, ValueId>> RowReductions::values_for_later_kernel
   std::vector<std::pair<uint32_t, ValueId>> values;
   const std::vector<KernelOutline::WorkspaceStore>& stores = context_.outline.workspace_stores;
   for (uint32_t w = 0; w < stores.size(); ++w)
-    if (const auto result = known_.find({stores[w].node, stores[w].value}); result != known_.end())
-      values.emplace_back(first_workspace_store() + w, result->second);
+    if (!context_.graph.reduction(stores[w].node).is_row_value)
+      values.emplace_back(first_workspace_store() + w, known_.at({stores[w].node, stores[w].value}));
   return values;
 }
 

@@ -145,7 +145,7 @@ class RowReductions {
   std::vector<ir::NodeId> other_arms() const;
   /// The speculative reductions.
   std::vector<RowReduction*> speculative();
-  /// The work of the rows after all phases.
+  /// The work of the rows after all phases: output blocks with one element per row, and row values for later kernels.
   RowWork work_of_rows();
 
   /// An element of a buffer of partial results. `number`: the buffer's index in LaunchInfo::partials; `is_written`: the
@@ -154,7 +154,7 @@ class RowReductions {
   /// The pointer to the first element of this buffer.
   SymbolId partials_pointer(uint32_t number, bool is_written);
 
-  /// The stores of reductions that later kernels read: the access and the value of each.
+  /// The stores of reductions that later kernels read, without row values: the access and the value of each.
   std::vector<std::pair<uint32_t, ValueId>> values_for_later_kernels();
 
  private:

@@ -64,8 +64,8 @@ const Spelling& spelling_of(IndexOp op, bool is_cuda) {
   return op == IndexOp::Min && !is_cuda ? kCpuMin : kSpellings[static_cast<size_t>(op)];
 }
 
-/// The operation without the way in which it is computed.
-IndexOp plain(IndexOp op) {
+/// Div or Rem for a division by a shared reciprocal; other operations unchanged.
+IndexOp without_reciprocal(IndexOp op) {
   return op == IndexOp::ShortDiv || op == IndexOp::RepeatedDiv ? IndexOp::Div
          : op == IndexOp::RepeatedRem                          ? IndexOp::Rem
                                                                : op;
@@ -83,7 +83,7 @@ std::string type_text(const Type& type) {
 bool Expressions::is_unsigned(ValueId id) const {
   const Value& value = kernel_[id];
   if (!kernel_.target.cuda() || has_name(id) || value.kind != Value::Kind::Index) return false;
-  const IndexOp op = plain(value.index);
+  const IndexOp op = without_reciprocal(value.index);
   return (op == IndexOp::Div || op == IndexOp::Rem) && value.type.dtype == ir::DType::I32;
 }
 
@@ -108,7 +108,8 @@ Text Expressions::formula(ValueId id) const {
       if (value.index == IndexOp::Add || value.index == IndexOp::Sub || value.index == IndexOp::Mul)
         for (size_t k = 0; k < operands.size(); ++k)
           if (is_unsigned(value.operands[k])) operands[k] = {fmt::format("int({})", operands[k].text)};
-      return spelling_of(are_for_comments_ ? plain(value.index) : value.index, kernel_.target.cuda()).fill(operands);
+      return spelling_of(are_for_comments_ ? without_reciprocal(value.index) : value.index, kernel_.target.cuda())
+          .fill(operands);
     case Value::Kind::Load:
       if (operands.size() > 2) return load_if(value.type.dtype, operands);
       [[fallthrough]];

@@ -24,7 +24,7 @@ class Expressions {
   Text formula(ValueId id) const;
   /// Gives the value a name, which later expressions use.
   void set_name(ValueId id, std::string name) { names_[id.index] = name; }
-  /// The same expressions for comments, which spell each division `/` or `%`.
+  /// The same expressions for comments, which spell each division `/` or `%`: how it is computed does not matter there.
   Expressions for_comments() const {
     Expressions expressions = *this;
     expressions.are_for_comments_ = true;

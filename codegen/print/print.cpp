@@ -47,10 +47,10 @@ std::string declaration(const Kernel& kernel, const Symbol& symbol) {
 void print_parameters(Statements& out, const Kernel& kernel, const std::vector<std::string>& lines) {
   size_t width = 0;
   for (const std::string& line : lines) width = std::max(width, line.size());
+  const Expressions expressions = out.expressions().for_comments();
   for (size_t p = 0; p < lines.size(); ++p) {
     const Symbol& symbol = kernel[kernel.parameters[p]];
-    const std::string comment =
-        is_tensor(symbol) ? pointer_comment(symbol, out.expressions().for_comments()) : symbol.meaning;
+    const std::string comment = is_tensor(symbol) ? pointer_comment(symbol, expressions) : symbol.meaning;
     out.line(comment.empty() ? lines[p] : fmt::format("{:{}}  // {}", lines[p], width, comment));
   }
 }

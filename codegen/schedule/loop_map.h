@@ -76,8 +76,9 @@ struct RowsAcross {
   uint32_t chunks = 1;           ///< parts of a row's accumulators; one block computes each
   uint32_t threads = 1;          ///< that share a row, or a chunk of it, in a block
   uint32_t group = 1;            ///< adjacent accumulators that a thread has at a time
-  uint32_t threads_across = 32;  ///< adjacent threads with adjacent vectors of rows: 2 to 32, or more if `threads` is
-                                 ///< 1. Threads of one row are as many threads apart
+  uint32_t threads_across = 32;  ///< adjacent threads with adjacent vectors of rows: 2 to 32; more if `threads` is 1,
+                                 ///< because then no threads exchange results. Threads of one row are as many threads
+                                 ///< apart
   uint32_t lanes = 1;            ///< adjacent rows that a thread computes together
 };
 
@@ -89,7 +90,8 @@ LoopMaps loop_maps_of(const RowsAlong& rows, uint32_t rank, uint32_t reduced_axe
 LoopMaps loop_maps_of(const RowsAcross& rows, uint32_t rank, uint32_t reduced_axes);
 /// The loop maps of the launch that combines the partial results of chunks (Schedule::finalize_maps).
 LoopMaps finalize_maps_along(uint32_t chunks, uint32_t rank, uint32_t reduced_axes);
-/// `group`, `threads_across`: as in RowsAcross; more threads if there are few chunks, and at most a warp.
+/// `group`, `threads_across`: as in RowsAcross, but at most a warp of threads, because several share a row. If there
+/// are few chunks, the group is smaller, and more threads are adjacent.
 LoopMaps finalize_maps_across(uint32_t chunks, uint32_t group, uint32_t threads_across, uint32_t rank,
                               uint32_t reduced_axes);
 

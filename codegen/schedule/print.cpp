@@ -96,7 +96,7 @@ std::string_view text_of(SplitReason split_reason) {
     case SplitReason::OtherReduction:
       return "its reader is reduced over other rows";
     case SplitReason::StoredApart:
-      return "elements are stored in another order of memory, by a kernel of their own";
+      return "its reader is stored by a kernel of its own";
     case SplitReason::PerPhase:
       return "each phase has a kernel, in which many blocks share a row";
     case SplitReason::LaterReads:

@@ -26,11 +26,10 @@ uint32_t lanes_across(const KernelFacts& facts, const KernelLayout& layout) {
   return lanes;
 }
 
-/// The schedule of these rows. Reductions without an order, such as a maximum, need no more accumulators than the
+/// A reduction whose result does not depend on the order, such as a maximum, needs only as many accumulators as its
 /// threads have at a time.
-Schedule schedule_of(RowsAcross rows, const KernelFacts& facts, const KernelLayout& layout) {
+void drop_unneeded_accumulators(RowsAcross& rows, const KernelFacts& facts) {
   if (facts.ordered_bytes == 0) rows.accumulators = rows.chunks * rows.threads * rows.group;
-  return {.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
 }
 
 /// The number of rows, rounded up to a power of two; from 32 rows on, where it does not matter, twice as many. There
@@ -40,7 +39,7 @@ uint32_t padded_rows(const KernelLayout& layout) {
   return layout.row_axis_multiple >= rows ? rows : 2 * rows;
 }
 
-/// `threads`: that share a row.
+/// The bytes of shared memory in which the warps of a block exchange results. `threads`: the threads of a row.
 uint64_t exchanged_bytes(uint32_t threads, uint32_t threads_across, uint32_t lanes, const KernelFacts& facts) {
   const uint32_t warps = threads * threads_across / kWarp;
   return threads == 1 || warps <= 1 ? 0 : uint64_t{warps} * threads_across * lanes * facts.result_bytes;
@@ -71,8 +70,9 @@ uint32_t vector_bytes_across(const RowsAcross& rows, const KernelFacts& facts) {
 /// two, because a Combine::spacing of 1 means that adjacent threads share a row.
 uint32_t fewest_threads_across(uint32_t threads) { return std::max(2u, kWarp / std::min(kWarp, threads)); }
 
-/// The most: a warp, so that the threads of a row are in many warps. If each thread has rows of its own, a block,
-/// unless there would be too few blocks for all multiprocessors (docs/performance.md: short-columns).
+/// The most adjacent threads with adjacent vectors of rows: a warp, because `combined_across` exchanges the results of
+/// at most 32 vectors of rows. If each thread has rows of its own, nothing is exchanged, and larger blocks are launched
+/// faster; but enough blocks should be left for all multiprocessors (docs/performance.md: short-columns).
 uint32_t most_threads_across(uint32_t threads, const KernelLayout& layout) {
   constexpr uint32_t kBlocks = 512;
   return threads == 1 ? std::clamp(padded_rows(layout) / kBlocks, kWarp, kBlockThreads) : kWarp;
@@ -121,14 +121,16 @@ uint64_t exchanged_bytes_across(const Schedule& schedule, const KernelFacts& fac
                          facts);
 }
 
-// A block has 8 warps, or 32 if there are several phases. If rows are few, fewer threads are along the rows, and more
-// share each row. A thread has a group of four accumulators at a time (docs/performance.md: column-sums).
+// A block has 256 threads, or 1024 if there are several phases; fewer if each thread has rows of its own. If rows are
+// few, fewer threads are along the rows, and more share each row. A thread has a group of four accumulators at a time
+// (docs/performance.md: column-sums).
 Schedule cuda_rows_across(const KernelFacts& facts, const KernelLayout& layout, bool has_several_phases) {
   RowsAcross rows{.accumulators = cuda_accumulators(layout.length_bits, facts.loads)};
   rows.lanes = lanes_across(facts, layout);
   rows.group = std::min(rows.accumulators, 4u);
   if (has_several_phases && keep_across(rows, facts, layout)) {
-    Schedule schedule = schedule_of(rows, facts, layout);
+    drop_unneeded_accumulators(rows, facts);
+    Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
     schedule.residency.steps = steps_across(rows, layout);
     return schedule;
   }
@@ -150,8 +152,9 @@ Schedule cuda_rows_across(const KernelFacts& facts, const KernelLayout& layout, 
          rows.threads_across * vector_bytes_across(rows, facts) > kSegment)
     rows.threads_across /= 2, rows.threads *= 2;
   // The warps of a block exchange their results in shared memory.
-  while (rows.threads * rows.threads_across > kWarp && !can_exchange(rows, facts)) rows.threads /= 2;
-  Schedule schedule = schedule_of(rows, facts, layout);
+  while (!can_exchange(rows, facts)) rows.threads /= 2;
+  drop_unneeded_accumulators(rows, facts);
+  Schedule schedule{.loop_maps = loop_maps_of(rows, layout.rank, layout.reduced_axes)};
   if (rows.chunks == 1) return schedule;
   // The second launch has up to 32 warps, whose threads have one row each.
   const uint32_t exchanging = std::bit_floor(std::max(2u, kExchangeBytes / (32 * std::max(1u, facts.result_bytes))));

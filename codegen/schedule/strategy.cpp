@@ -101,7 +101,7 @@ struct Times {
   double whole = 0, stores_apart = 0, per_phase = 0;
 };
 
-/// The estimate for a kernel with several phases, and for the kernels into which other strategies divide it.
+/// Estimates the time of a kernel with several phases: undivided, and divided by each other strategy.
 Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
   // Throughput of all blocks and of one block, in bytes per nanosecond. It is lower if a block reads its row again in
   // each phase, because few of its loads are in flight.
@@ -126,7 +126,7 @@ Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
   const int64_t held_bytes = traffic.loads == 1 ? kClusterBytes : kBlockBytes;
   const bool is_held = !traffic.gathers && (traffic.is_across ? geometry.length * traffic.loads <= kHeldLength
                                                               : traffic.row_bytes <= held_bytes);
-  /// Phases of one kernel, with its coalesced stores.
+  // The time, without its launch, of a kernel with so many phases that stores so many bytes, coalesced.
   const auto time_of_kernel = [&](double phases_of_kernel, double stored_by_kernel) {
     const double bytes = (is_held ? 1 : phases_of_kernel) * loaded + stored_by_kernel;
     const int64_t rows_of_block = is_held ? kHeldRows : kRowsOfBlock;
@@ -134,14 +134,15 @@ Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
            : is_held         ? time(bytes, rows * std::max<int64_t>(1, traffic.row_bytes / kBlockBytes), kBlock, kAll)
                              : time(bytes, rows, kBlockReadingAgain, kAllReadingAgain);
   };
-  // A reduction takes two launches, the second one for the partial results of blocks. A phase that only stores takes
-  // one, and transposes in shared memory if needed.
-  const double storing_phases = stored > 0 ? 1 : 0;
-  const double launches = rows >= kManyRows ? phases : 2 * phases - storing_phases;
-  const double time_of_stores = (loaded + stored) / kAll;
-  return {kLaunch + time_of_kernel(phases, stored - scattered) + scattered / kScattered,
-          2 * kLaunch + time_of_kernel(phases - storing_phases, 0) + time_of_stores,
-          kLaunch * launches + (phases - storing_phases) * loaded / kAll + storing_phases * time_of_stores};
+  // Of the phases, the one that stores elements. It takes one launch, and transposes in shared memory if needed. With
+  // PerPhase, a phase that reduces takes two, the second one for the partial results of blocks. With StoresApart, the
+  // rows of the first kernel are not split, so it takes one.
+  const double storing = stored > 0 ? 1 : 0, reducing = phases - storing;
+  const double launches_per_phase = rows >= kManyRows ? phases : 2 * reducing + storing;
+  const double time_of_stores = storing * (loaded + stored) / kAll;
+  return {.whole = kLaunch + time_of_kernel(phases, stored - scattered) + scattered / kScattered,
+          .stores_apart = kLaunch * (1 + storing) + time_of_kernel(reducing, 0) + time_of_stores,
+          .per_phase = kLaunch * launches_per_phase + reducing * loaded / kAll + time_of_stores};
 }
 
 /// CPU: whether threads should share rows: there are fewer rows than threads, and they are long.
@@ -181,7 +182,8 @@ PartitionStrategy partition_strategy_of(
   if (on_cuda && outlines.fused_columns && std::ranges::all_of(outlines.fused_columns->kernels, has_suitable_rows) &&
       loads_along_rows(*outlines.fused_columns, geometries_of(*outlines.fused_columns)))
     return PartitionStrategy::FusedColumns;
-  return outlines.per_phase ? fastest(outlines, geometries_of(outlines.whole), on_cuda) : PartitionStrategy::Whole;
+  const bool has_choice = outlines.stores_apart || outlines.per_phase;
+  return has_choice ? fastest(outlines, geometries_of(outlines.whole), on_cuda) : PartitionStrategy::Whole;
 }
 
 }  // namespace ingot::codegen

@@ -52,7 +52,7 @@ BrokenRule broken_bits_rule(const Candidate& candidate) {
   const uint32_t accumulators =
       target.cuda() ? cuda_accumulators(layout.length_bits, facts.loads) : cpu_accumulators(layout.length_bits);
   if (facts.ordered_bytes > 0 && schedule.reduced().accumulators() != accumulators)
-    return "the number of accumulators follows from the row's length";
+    return "the number of accumulators follows from the row's length if the order of additions matters";
   if (schedule.chunk_length() != (target.cuda() ? 0 : cpu_chunk_length(layout.length_bits)))
     return "the chunk length follows from the row's length";
   return {};

@@ -37,13 +37,13 @@ struct ScalarUse {
   ir::DType dtype = ir::DType::F32;  ///< the type in which it is passed
 };
 
-/// The reason why a value of a reduction is stored for a later kernel, instead of being read in the kernel that
-/// computes it.
+/// The reason why a value of a reduction, or a row value, is stored for a later kernel, instead of being read in the
+/// kernel that computes it.
 enum class SplitReason : uint8_t {
   Gathered,        ///< it is read at computed indices
   OtherRows,       ///< its reader has other rows: some of them, in another order, or along another dim
   OtherReduction,  ///< its reader is the operand of a reduction over another domain or along other dims
-  StoredApart,     ///< elements are stored in another order of memory than they are loaded, by a kernel of their own
+  StoredApart,     ///< its reader is an element that is stored; with StoresApart, a later kernel does so
   PerPhase,        ///< rows are few and long: each phase has a kernel, in which many blocks share a row
   LaterReads,      ///< its reader also reads a value of a later kernel, or is in a kernel that does
 };
@@ -77,9 +77,9 @@ struct KernelOutline {
     bool operator==(const ReductionRef&) const = default;
   };
   std::vector<ReductionRef> reductions;  ///< in the order of the graph, except with fused column partials
-  std::vector<ir::NodeId> row_values;    ///< reductions of equal values (row_values.h): the kernel computes the operand
-                                         ///< of each once per row, after all phases
-  /// A value of a reduction that the kernel stores to a workspace for a later kernel.
+  std::vector<ir::NodeId> row_values;    ///< reductions with is_row_value; the kernel computes their operands once per
+                                         ///< row, after all phases
+  /// A reduction's value, or a row value, that the kernel stores to a workspace for a later kernel.
   struct WorkspaceStore {
     ir::NodeId node;                                    ///< the reduction, or one of `row_values`
     uint32_t value = 0;                                 ///< index of the reduction's value
@@ -136,7 +136,8 @@ enum class PartitionStrategy : uint8_t {
                  ///< rows compute fused column partials if they can (KernelOutline::column_reductions)
 };
 
-/// Whether elements that depend on reductions of their rows are stored by later kernels.
+/// Whether later kernels store all elements that depend on reductions. With FusedColumns, they do so only for kernels
+/// with a single row.
 constexpr bool stores_elements_apart(PartitionStrategy strategy) {
   return strategy == PartitionStrategy::StoresApart || strategy == PartitionStrategy::PerPhase;
 }

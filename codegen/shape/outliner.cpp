@@ -5,9 +5,9 @@
 #include <span>
 #include <unordered_map>
 
+#include "base/error.h"
 #include "codegen/shape/list_accesses.h"
 #include "codegen/shape/outline.h"
-#include "codegen/shape/row_values.h"
 #include "codegen/target/names.h"
 
 // Divides a graph into kernels: decides which kernels there are, and which nodes each computes.
@@ -45,7 +45,6 @@ class Outliner {
   }
 
   Outline run() {
-    if (stores_elements_apart(strategy_)) row_values_ = row_values(graph_);
     reductions_ = reductions();
     for (const ir::NodeId id : reductions_) place_reduction(id, 0);
     const size_t first_late_kernel = outline_.kernels.size();
@@ -96,8 +95,9 @@ class Outliner {
   /// are counted, and the count reads fewer operands.
   bool is_late(ir::NodeId id) const {
     const ir::Reduction& reduction = graph_.reduction(id);
-    const bool may_be_whole = strategy_ == PartitionStrategy::Whole || strategy_ == PartitionStrategy::StoresApart;
-    if (may_be_whole || !has_lone_row(host_, reduction) || reduction_inputs_.contains(id)) return false;
+    const bool has_kernels_per_phase =
+        strategy_ == PartitionStrategy::PerPhase || strategy_ == PartitionStrategy::FusedColumns;
+    if (!has_kernels_per_phase || !has_lone_row(host_, reduction) || reduction_inputs_.contains(id)) return false;
     std::set<ir::NodeId> awaited, waiting;  // operands of the awaited reductions, and of the output blocks that wait
     for (const ir::Result& result : graph_.results)
       for (const ir::OutputBlock& part : result.blocks) {
@@ -138,12 +138,12 @@ class Outliner {
     return reads;
   }
 
-  /// The reductions that a node reads, also through values per row.
+  /// The reductions that a node reads; in place of a row value, those that the row value reads.
   std::set<ir::NodeId> reductions_read_by(ir::NodeId root) const {
     std::set<ir::NodeId> reductions;
     for (const ir::NodeId load : reads_of(root)) {
       const ir::NodeId reduction = *graph_.reduction_read(load);
-      if (row_values_.contains(reduction))
+      if (graph_.reduction(reduction).is_row_value)
         reductions.merge(reductions_read_by(graph_[reduction].args[0]));
       else
         reductions.insert(reduction);
@@ -308,7 +308,7 @@ class Outliner {
   void place_reduction(ir::NodeId id, size_t first) {
     const ir::Reduction& reduction = graph_.reduction(id);
     const Reader reader = reader_of(reduction.domain, &reduction.reduced, graph_[id].args[0]);
-    if (row_values_.contains(id)) return place_row_value(id, reader);
+    if (reduction.is_row_value) return place_row_value(id, reader);
     std::optional<size_t> suitable;
     for (size_t k = outline_.kernels.size(); k-- > first && !suitable;)
       if (!split_reason(k, reader)) suitable = k;
@@ -321,11 +321,11 @@ class Outliner {
     add_workspaces(row_kernel.value_or(k), reader);
   }
 
-  /// Places a value per row in the last kernel whose reductions it reads.
+  /// Places the reduction of a row value in the last kernel whose reductions the row value reads.
   void place_row_value(ir::NodeId id, const Reader& reader) {
     const size_t k = reader.reads_of_kernel.rbegin()->first;
     kernel_of_[id] = k;
-    phase_of_[id] = phase_after(k, reader) - 1;
+    phase_of_[id] = phase_after(k, reader) - 1;  // so that its readers follow the same phases as before
     outline_.kernels[k].row_values.push_back(id);
     add_workspaces(k, reader);
   }
@@ -334,6 +334,8 @@ class Outliner {
   void add_workspaces(size_t k, const Reader& reader) {
     for (const ir::NodeId load : reader.reads) {
       const size_t producer = kernel_of(load);
+      if (producer == k && graph_.reduction(*graph_.reduction_read(load)).is_row_value)
+        throw_internal("a row value is loaded in its own kernel", print(graph_));
       if (producer == k) continue;
       const ReducedValue value{*graph_.reduction_read(load), graph_.access(load).source.index};
       const auto workspace = static_cast<uint32_t>(outline_.workspaces.size());
@@ -428,8 +430,7 @@ class Outliner {
   const PartitionStrategy strategy_;
   std::vector<ir::NodeId> reductions_;  ///< in the order of placement, without the late ones
   std::vector<ir::NodeId> late_;
-  std::set<ir::NodeId> row_values_;  ///< if elements are stored apart
-  std::vector<bool> reads_any_;      ///< for each node, whether it depends on a load of a reduction
+  std::vector<bool> reads_any_;  ///< for each node, whether it depends on a load of a reduction
   Outline outline_;
   size_t first_plain_kernel_ = 0;          ///< kernels from here on reduce nothing
   std::set<ir::NodeId> reduction_inputs_;  ///< the reductions that other reductions depend on

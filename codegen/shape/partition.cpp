@@ -12,18 +12,21 @@ bool writes_column_partials(const KernelOutline& kernel) { return !kernel.column
 
 }  // namespace
 
-ir::Graph graph_for(PartitionStrategy strategy, const ir::Graph& graph) {
-  return stores_elements_apart(strategy) ? store_row_values(graph, strategy) : graph;
+Partition partition(const ir::Graph& graph, PartitionStrategy strategy) {
+  Partition made{stores_elements_apart(strategy) ? store_row_values(graph, strategy) : graph, {}};
+  made.outline = outline(made.graph, strategy);
+  return made;
 }
 
 Outlines outlines(const ir::Graph& graph) {
-  const auto outline_for = [&](PartitionStrategy strategy) { return outline(graph_for(strategy, graph), strategy); };
+  const auto outline_for = [&](PartitionStrategy strategy) { return partition(graph, strategy).outline; };
   Outlines all{outline(graph), outline_for(PartitionStrategy::StoresApart), outline_for(PartitionStrategy::PerPhase),
                outline_for(PartitionStrategy::FusedColumns)};
-  const size_t kernels = all.whole.kernels.size(), apart = all.stores_apart->kernels.size(),
+  // StoresApart splits kernels of Whole, and PerPhase those of StoresApart: equal numbers mean equal kernels.
+  const size_t whole = all.whole.kernels.size(), apart = all.stores_apart->kernels.size(),
                per_phase = all.per_phase->kernels.size();
-  if (apart == kernels || apart == per_phase) all.stores_apart.reset();
-  if (per_phase == kernels) all.per_phase.reset();
+  if (apart == whole || apart == per_phase) all.stores_apart.reset();
+  if (per_phase == whole) all.per_phase.reset();
   if (std::ranges::none_of(all.fused_columns->kernels, writes_column_partials)) all.fused_columns.reset();
   return all;
 }

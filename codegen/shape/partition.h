@@ -9,10 +9,22 @@
 
 namespace ingot::codegen {
 
-/// All outlines of a graph.
+/// A graph and its kernels.
+struct Partition {
+  ir::Graph graph;
+  Outline outline;
+};
+
+/// Divides a graph into kernels. The graph of the partition has the same host expressions, and row values that later
+/// kernels load (row_values.h).
+Partition partition(const ir::Graph& graph, PartitionStrategy strategy);
+
+/// The outlines of a graph for all strategies. The node ids of each are those of its partition's graph.
 struct Outlines {
   Outline whole;
-  std::optional<Outline> stores_apart, per_phase, fused_columns;  ///< if they differ from `whole`, and from each other
+  std::optional<Outline> stores_apart;   ///< absent if it is the same as `whole` or `per_phase`
+  std::optional<Outline> per_phase;      ///< absent if it is the same as `whole`
+  std::optional<Outline> fused_columns;  ///< absent if there are no fused column partials
 
   /// The outline for a partition strategy.
   const Outline& of(PartitionStrategy strategy) const {
@@ -22,9 +34,6 @@ struct Outlines {
                                                                           : whole;
   }
 };
-/// The graph from which a partition strategy makes kernels; its host expressions are those of `graph`.
-ir::Graph graph_for(PartitionStrategy strategy, const ir::Graph& graph);
-/// The outlines of these graphs for all partition strategies.
 Outlines outlines(const ir::Graph& graph);
 
 /// The number of chunks of a column for fused column partials, for rows of `columns` elements; a power of two. Rows

@@ -15,66 +15,74 @@ namespace {
 using ir::NodeId;
 using ir::Op;
 
-/// Whether the reduction of equal values is their value.
-bool is_idempotent(ir::ReduceKind kind) { return kind == ir::ReduceKind::Max || kind == ir::ReduceKind::Any; }
-
 /// What a node depends on.
 struct Dependence {
   std::optional<NodeId> reduction;  ///< one of the reductions, which all have the same rows and are read row by row
   uint64_t dims = 0;                ///< the dims along which it varies, as bits; bit 0 is the innermost dim
-  bool is_pure = true;              ///< no other reductions, and nothing that is checked when it is computed
+  /// It reads no other reductions, and computing it checks nothing, neither an index nor a divisor.
+  bool can_be_stored = true;
 };
 
-/// Finds the nodes that have one value per row.
+/// Finds the nodes that are row values.
 class RowValues {
  public:
   explicit RowValues(const ir::Graph& graph) : graph_(graph) {
-    for (uint32_t i = 0; i < graph.count(); ++i) of_node_.push_back(dependence_of({i}));
+    for (uint32_t i = 0; i < graph.count(); ++i) dependences_.push_back(dependence_of({i}));
   }
 
-  /// A reduction on which the node depends, and whose rows have one value of the node each; nothing if there is none.
-  std::optional<NodeId> rows_of(NodeId node) const {
-    const Dependence& of = of_node_[node.index];
-    if (!of.is_pure || !of.reduction) return std::nullopt;
+  /// For a row value, a reduction of the row that it reads; otherwise nothing.
+  std::optional<NodeId> reduction_of(NodeId node) const {
+    const Dependence& of = dependences_[node.index];
+    if (!of.can_be_stored || !of.reduction) return std::nullopt;
     const ir::DimMarks& reduced = graph_.reduction(*of.reduction).reduced;
     for (size_t d = 0; d < reduced.size(); ++d)
-      if (reduced[d] && (of.dims >> (reduced.size() - 1 - d) & 1)) return std::nullopt;
+      if (reduced[d] && ((of.dims >> (reduced.size() - 1 - d)) & 1) != 0) return std::nullopt;
     return of.reduction;
   }
 
-  /// The values per row that `root`, a function of the elements of `domain`, should load, each with a reduction of
-  /// these rows: the outermost values that take more than a cast or a sign. None if the root would load more values
-  /// than now.
+  /// Whether `domain` has the elements of this reduction's rows, and a row may have several. A reader of a row's only
+  /// element can be in the kernel of the reduction.
+  bool has_elements_of(NodeId id, std::span<const ir::HostId> domain) const {
+    const ir::Reduction& reduction = graph_.reduction(id);
+    bool has_several = false;
+    for (size_t d = 0; d < reduction.domain.size(); ++d)
+      has_several |= reduction.reduced[d] && !graph_.host.is_int(reduction.domain[d], 1);
+    return has_several && graph_.host.same(reduction.domain, domain);
+  }
+
+  /// The row values that `root`, a function of the elements of `domain`, should load, each with a reduction of its row:
+  /// the outermost ones. A cast or a sign takes less time than another load; a load is one already; and a root that is
+  /// a row value is only stored. None if these are more values than the accesses with which they are computed.
   std::map<NodeId, NodeId> loaded_by(NodeId root, std::span<const ir::HostId> domain) const {
     std::map<NodeId, NodeId> values;
-    std::set<NodeId> seen, replaced;
+    std::set<NodeId> seen, accesses;
     std::vector<NodeId> pending = {root};
     while (!pending.empty()) {
       const NodeId id = pending.back();
       pending.pop_back();
       if (!seen.insert(id).second || graph_[id].op == Op::Reduce) continue;
-      const std::optional<NodeId> reduction = rows_of(id);
-      if (!reduction || !graph_.host.same(graph_.reduction(*reduction).domain, domain)) {
+      const std::optional<NodeId> reduction = reduction_of(id);
+      if (!reduction || !has_elements_of(*reduction, domain)) {
         std::ranges::copy(graph_[id].args, std::back_inserter(pending));
       } else if (graph_[id].op == Op::Cast || graph_[id].op == Op::Neg) {
         pending.push_back(graph_[id].args[0]);
       } else if (id != root && graph_[id].op != Op::Load) {
         values.emplace(id, *reduction);
         for (const NodeId node : nodes_of(graph_, {id}))
-          if (ir::has_access(graph_[node].op)) replaced.insert(node);
+          if (ir::has_access(graph_[node].op)) accesses.insert(node);
       }
     }
-    return values.size() <= replaced.size() ? values : std::map<NodeId, NodeId>();
+    return values.size() <= accesses.size() ? values : std::map<NodeId, NodeId>();
   }
 
  private:
   Dependence dependence_of(NodeId id) const {
     const ir::Node& node = graph_[id];
     Dependence of;
-    of.is_pure = node.op != Op::Gather && !may_divide_by_zero(graph_, id);
+    of.can_be_stored = node.op != Op::Gather && !may_divide_by_zero(graph_, id);
     const std::optional<NodeId> reduction = graph_.reduction_read(id);
     for (const NodeId arg : node.args)
-      if (arg != reduction) add(of, of_node_[arg.index]);
+      if (arg != reduction) add(of, dependences_[arg.index]);
     if (!ir::has_access(node.op)) return of;
     if (reduction) add(of, {reduction, 0, node.op == Op::Load && ir::reads_rows(graph_, id)});
     const std::vector<ir::AccessDim>& dims = graph_.access(id).dims;
@@ -85,16 +93,16 @@ class RowValues {
 
   void add(Dependence& of, const Dependence& other) const {
     of.dims |= other.dims;
-    of.is_pure &= other.is_pure;
-    if (of.reduction && other.reduction) of.is_pure &= ir::same_rows(graph_, *of.reduction, *other.reduction);
+    of.can_be_stored &= other.can_be_stored;
+    if (of.reduction && other.reduction) of.can_be_stored &= ir::same_rows(graph_, *of.reduction, *other.reduction);
     if (!of.reduction) of.reduction = other.reduction;
   }
 
   const ir::Graph& graph_;
-  std::vector<Dependence> of_node_;
+  std::vector<Dependence> dependences_;
 };
 
-/// Copies a graph, with loads in place of values per row where elements read them.
+/// Copies a graph, with loads in place of row values where elements read them.
 class Rewriter {
  public:
   Rewriter(const ir::Graph& graph, PartitionStrategy strategy)
@@ -124,7 +132,7 @@ class Rewriter {
     return new_ids[id] = new_id;
   }
 
-  /// The new node of a root over the elements of `domain`, which loads its values per row.
+  /// The new node of a root over the elements of `domain`, which loads its row values.
   NodeId with_loads(NodeId root, std::span<const ir::HostId> domain) {
     const std::map<NodeId, NodeId> values = values_.loaded_by(root, domain);
     std::map<NodeId, NodeId> rebuilt;
@@ -141,22 +149,22 @@ class Rewriter {
     return new_id(root);
   }
 
-  /// The load of a value per row, from the index space of the reduction's domain.
+  /// The load of a row value, from the index space of the reduction's domain.
   NodeId load_of(NodeId value, NodeId reduction) {
     ir::Reduction rows = graph_.reduction(reduction);
     const ir::DType dtype = graph_[value].dtype;
-    rows.kind = dtype == ir::DType::Bool ? ir::ReduceKind::Any : ir::ReduceKind::Max;
+    rows.kind = ir::ReduceKind::Max, rows.is_row_value = true;
     const NodeId stored = out_.reduce(dtype, rows, new_ids_.at(value));
-    ir::Access access = graph_.access(load_of_rows(value, reduction));
-    access.source.index = 0;
+    ir::Access access = graph_.access(load_of_reduction(value, reduction));
+    access.source.index = 0;  // of the only value; the copied access may be of the index of an ArgMax
     const NodeId load = out_.read(dtype, std::move(access), {stored});
     out_.copy_names_and_locations(graph_, value, stored);
     out_.copy_names_and_locations(graph_, value, load);
     return load;
   }
 
-  /// A load of a reduction with these rows on which the value depends.
-  NodeId load_of_rows(NodeId value, NodeId reduction) const {
+  /// The value's load of the reduction.
+  NodeId load_of_reduction(NodeId value, NodeId reduction) const {
     const std::vector<NodeId> loads = ir::loads_of_reductions(graph_, value);
     return *std::ranges::find_if(loads, [&](NodeId load) { return graph_.reduction_read(load) == reduction; });
   }
@@ -172,17 +180,6 @@ class Rewriter {
 
 ir::Graph store_row_values(const ir::Graph& graph, PartitionStrategy strategy) {
   return graph.reduction_count() == 0 ? graph : Rewriter(graph, strategy).run();
-}
-
-std::set<NodeId> row_values(const ir::Graph& graph) {
-  std::set<NodeId> found;
-  const RowValues values(graph);
-  for (uint32_t i = 0; i < graph.count(); ++i) {
-    if (graph[{i}].op != Op::Reduce || !is_idempotent(graph.reduction({i}).kind)) continue;
-    const std::optional<NodeId> rows = values.rows_of(graph[{i}].args[0]);
-    if (rows && ir::same_rows(graph, *rows, {i})) found.insert({i});
-  }
-  return found;
 }
 
 }  // namespace ingot::codegen

@@ -141,7 +141,7 @@ class HostPool {
   bool known_not_one(HostId x) const { return facts_[resolve(x).index].is_not_one; }
   bool known_nonnegative(HostId x) const { return lower_bound(x) >= 0; }
   bool same(HostId x, HostId y) const { return resolve(x) == resolve(y); }
-  /// Whether two domains have the same sizes.
+  /// Whether two lists have the same numbers at the same positions.
   bool same(std::span<const HostId> x, std::span<const HostId> y) const {
     return std::ranges::equal(x, y, [this](HostId a, HostId b) { return same(a, b); });
   }

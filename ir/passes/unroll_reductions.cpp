@@ -38,6 +38,12 @@ struct Read {
   std::vector<HostId> repeats = {};  ///< the sizes of the reader's dims along which the value stays the same
 };
 
+/// Whether an access from an index space of this rank varies along dim `d`.
+bool varies_along(const Access& access, size_t rank, size_t d) {
+  const size_t skipped = rank - access.dims.size();
+  return d >= skipped && !access.dims[d - skipped].terms.empty();
+}
+
 /// The reads of all reductions.
 class Reads {
  public:

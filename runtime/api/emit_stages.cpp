@@ -120,8 +120,9 @@ Stages OpState::make_stages(const EmitContext& context, const EmitTarget& target
   runtime::run_host(stages.graph->host, context.key, stages.host, failure);
   if (!failure.empty()) stages.host.clear();  // of an expression that no kernel needs
   if (context.on_cuda) stages.target = {codegen::Target::Kind::Cuda, architecture_of(target)};
-  stages.graph = std::make_shared<ir::Graph>(codegen::graph_for(stages.resolved.strategy, *stages.graph));
-  stages.outline = codegen::outline(*stages.graph, stages.resolved.strategy);
+  codegen::Partition made = codegen::partition(*stages.graph, stages.resolved.strategy);
+  stages.graph = std::make_shared<ir::Graph>(std::move(made.graph));  // host expressions are the same
+  stages.outline = std::move(made.outline);
   return stages;
 }
 

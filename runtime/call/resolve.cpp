@@ -97,8 +97,8 @@ void set_destination_strides(const CallKey& key, Resolved& resolved) {
       resolved.results[r].strides = tensor->strides().vec();
 }
 
-/// The partition strategy of a call. One kernel for all phases can overwrite its own inputs where kernels for each
-/// phase cannot, because a later kernel reads them again.
+/// The partition strategy of a call. One kernel for all phases can overwrite its own inputs. Kernels of other
+/// strategies cannot if a later one reads the inputs again.
 codegen::PartitionStrategy strategy_of(const Program& program, const CallKey& key, Resolved& resolved) {
   const auto geometries = [&](const codegen::Outline& outline) { return geometries_of(outline, resolved); };
   const auto can_write = [&](const codegen::Outline& outline) {

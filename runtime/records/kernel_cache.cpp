@@ -90,9 +90,9 @@ std::shared_ptr<const KernelSet> kernel_set_of(const std::vector<codegen::Launch
 }
 
 codegen::Source generate_source(const KernelRequest& request) {
-  const ir::Graph graph = codegen::graph_for(request.strategy, *request.graph());
-  return codegen::generate(graph, codegen::outline(graph, request.strategy), request.layouts, request.target,
-                           request.options, request.op_source);
+  const codegen::Partition made = codegen::partition(*request.graph(), request.strategy);
+  return codegen::generate(made.graph, made.outline, request.layouts, request.target, request.options,
+                           request.op_source);
 }
 
 }  // namespace
@@ -241,9 +241,9 @@ void KernelBatch::add(const KernelRequest& request) {
     hold(key, std::move(kernel_set));
     return;
   }
-  const ir::Graph graph = codegen::graph_for(request.strategy, *request.graph());
-  codegen::Source functions = codegen::generate_functions(graph, codegen::outline(graph, request.strategy),
-                                                          request.layouts, request.target, request.options, kSuffix);
+  const codegen::Partition made = codegen::partition(*request.graph(), request.strategy);
+  codegen::Source functions =
+      codegen::generate_functions(made.graph, made.outline, request.layouts, request.target, request.options, kSuffix);
   AtomicCounters::add(kernels_.counters_.plans);
   const auto [member, is_new] = member_of_source_.try_emplace(compiler_of(request) + functions.text, members_.size());
   functions = with_suffix(std::move(functions), fmt::format("_k{}", member->second));

@@ -68,7 +68,7 @@ struct Program {
   bool uses_random = false;
   /// The digest of the graph: programs with equal digests have the same kernels.
   std::string digest;
-  /// The graph of the `outlines`, in its own pool; absent if the program comes from disk.
+  /// The lowered graph, in its own pool, from which partitions are made; absent if the program comes from disk.
   std::shared_ptr<const ir::Graph> graph;
 };
 

@@ -135,9 +135,8 @@ inline std::vector<Schedule> mappings_across(const ReductionKernel& kernel) {
   vary(all, {1, 2, 16}, [](RowsAcross& rows, uint32_t chunks) { rows.chunks = chunks; });
   vary(all, {1, 2, 4, 16}, [](RowsAcross& rows, uint32_t group) { rows.group = group; });
   if (kernel.facts.ordered_bytes == 0)
-    vary(all, {0, 1}, [](RowsAcross& rows, uint32_t are_few) {
-      if (are_few != 0) rows.accumulators = rows.chunks * rows.threads * rows.group;
-    });
+    vary(all,
+         {[](RowsAcross&) {}, [](RowsAcross& rows) { rows.accumulators = rows.chunks * rows.threads * rows.group; }});
   std::vector<Schedule> schedules;
   for (const RowsAcross& rows : all) {
     Schedule& schedule = schedules.emplace_back();

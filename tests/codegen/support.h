@@ -125,8 +125,8 @@ inline Prepared prepare(const ir::Graph& graph, Tensors tensors, bool results_al
   const Outlines all = outlines(graph);
   const PartitionStrategy chosen =
       strategy ? *strategy : partition_strategy_of(all, prepared.host, on_cuda, geometries_of);
-  prepared.graph = graph_for(&all.of(chosen) == &all.whole ? PartitionStrategy::Whole : chosen, graph);
-  prepared.outline = all.of(chosen);
+  Partition made = partition(graph, chosen);
+  prepared.graph = std::move(made.graph), prepared.outline = std::move(made.outline);
   prepared.geometries = geometries_of(prepared.outline);
   for (size_t k = 0; k < prepared.geometries.size(); ++k) {
     const KernelOutline& kernel = prepared.outline.kernels[k];

@@ -87,9 +87,9 @@ const std::vector<Mistake>& mistakes() {
   const ir::SizesAndStrides row = contiguous({5, 1000}), odd = contiguous({5000, 75}), across = {{64, 500}, {1, 64}};
   static const std::vector<Mistake> all = {
       {"each access has a schedule", row, [](Schedule& s) { s.accesses.pop_back(); }},
-      {"the number of accumulators follows from the row's length", row,
+      {"the number of accumulators follows from the row's length if the order of additions matters", row,
        [](Schedule& s) { reduced(s, Scope::Serial) *= 2; }},
-      {"the number of accumulators follows from the row's length", row,
+      {"the number of accumulators follows from the row's length if the order of additions matters", row,
        [](Schedule& s) { reduced(s, Scope::Vector) /= 2; }, kCpu},
       {"the chunk length follows from the row's length", row, [](Schedule& s) { add_chunks(s, Scope::Serial, 128); },
        kCpu},

@@ -244,3 +244,30 @@ def test_full_reductions_and_their_users_equal_eager(text, shape, device):
     for first in (x, transposed):
         for s in (1.5, -2.0):  # a run-time number
             torch.testing.assert_close(op(first, y, s), op.reference(first, y, s), equal_nan=True)
+
+
+ROWS_OF_ONE_ELEMENT = ["F.layer_norm(x, x.shape[-1:])", "x.softmax(-1)", "F.normalize(x, dim=-1)", "F.rms_norm(x, x.shape[-1:])",
+                       "x * x.logsumexp(-1, keepdim=True)", "x - x.mean(-1, keepdim=True) * 2"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
+@pytest.mark.parametrize("text", ROWS_OF_ONE_ELEMENT)
+def test_rows_of_one_element(device, text, dtype):
+    op, x = ingot.op(text), torch.randn(8, 1, device=device).to(dtype)
+    torch.testing.assert_close(op(x), op.reference(x), rtol=0.02, atol=0.02)
+
+
+# A maximum of equal values that the author wrote, beside the row values that kernels pass to later ones.
+MAXIMA_OF_EQUAL_VALUES = [
+    "x - (x.sum(1, keepdim=True) * 2).expand(x.shape).amax(1, keepdim=True), (x.sum(1, keepdim=True) * 2).expand(x.shape).amax(1)",
+    "(x - (x.sum(1, keepdim=True) * 2).expand(x.shape).amax(1, keepdim=True)).exp().sum(1, keepdim=True) * x",
+    "(x.sum(1, keepdim=True) > 0).expand(x.shape).any(1)",
+    "(x.sum(1, keepdim=True) * 2).expand(x.shape).softmax(1)",
+]
+
+
+@pytest.mark.parametrize("shape", [(50, 40), (4, 1 << 18)], ids=str)  # the second one has a kernel for each phase
+@pytest.mark.parametrize("text", MAXIMA_OF_EQUAL_VALUES)
+def test_maxima_of_equal_values(device, text, shape):
+    op, x = ingot.op(f"def f(x): return {text}"), torch.randn(shape, device=device) * shape[1] ** -0.5 * 0.1
+    torch.testing.assert_close(op(x), op.reference(x), rtol=1e-3, atol=1e-3)

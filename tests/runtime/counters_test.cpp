@@ -15,9 +15,9 @@ using namespace testing_support;
 /// Returns the source of an op that no other test uses, so that no cache holds it: its constant is unique.
 std::string unique_source() {
   static std::atomic<int> serial = 0;
-  static const uint32_t process = std::random_device()();  // process ids recur, and the cache is kept between runs
+  static const uint32_t run_id = std::random_device()();  // process ids recur, and the cache on disk is kept
   return "def fresh(x, y, b: float):\n    return relu(x) * y + b + " + std::to_string(++serial) + ".5 + " +
-         std::to_string(process) + ".5\n";
+         std::to_string(run_id) + ".5\n";
 }
 
 TEST(Counters, LaunchesAndAllocatesOncePerCall) {

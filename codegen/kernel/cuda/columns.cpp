@@ -28,9 +28,9 @@ class Columns : public CudaReduce {
   uint32_t first_inner_axis() const override { return row_axes_ - 1; }
   ValueId coordinate(uint32_t axis, Level level) override {
     if (axis >= row_axes_)
-      return context_.layout.reduced_axes > 1
-                 ? memory_.coordinate_of(element_index_, row_axes_, context_.rank(), axis, Memory::Division::Repeated)
-                 : element_index_;
+      return context_.layout.reduced_axes > 1 ? memory_.coordinate_of(element_index_, row_axes_, context_.rank(), axis,
+                                                                      Memory::Division::SharedReciprocal)
+                                              : element_index_;
     const ValueId first = places_.coordinate(axis);
     return axis + 1 < row_axes_ || level <= Level::Thread || lanes_ == 1 ? first : plus(first, assembly_.read(lane_));
   }

@@ -15,8 +15,9 @@ ValueId Rows::coordinate(uint32_t axis, Level level) {
   const bool is_inner = axis + 1 == context_.rank();
   ValueId at = element_index_;
   if (context_.layout.reduced_axes > 1)
-    at = memory_.coordinate_of(element_index_, row_axes_, context_.rank(), axis,
-                               has_short_indices() ? Memory::Division::Short : Memory::Division::Repeated);
+    at = memory_.coordinate_of(
+        element_index_, row_axes_, context_.rank(), axis,
+        has_short_indices() ? Memory::Division::ShortReciprocal : Memory::Division::SharedReciprocal);
   return is_inner ? index_of_lane(at, level) : at;
 }
 

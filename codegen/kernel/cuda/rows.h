@@ -50,7 +50,8 @@ class Rows : public CudaReduce {
   std::optional<ValueId> quotient(ValueId value, ValueId divisor) override;
 
  private:
-  /// Whether a row is so short that its indices have a cheaper division (docs/performance.md: heavy-formula).
+  /// Whether the row is register-cached and so short that its indices have a cheaper division (docs/performance.md:
+  /// heavy-formula).
   bool has_short_indices() const;
   bool is_vector(uint32_t access) const {
     return how(access).how == AccessSchedule::How::Vector || how(access).how == AccessSchedule::How::Shifted;

@@ -96,8 +96,8 @@ __device__ inline uint32 short_quotient(uint32 i, uint32 n) {
 }
 
 // ingot: repeated_quotient
-// i / n, by a reciprocal that all elements of a thread share. The product with it, rounded down, is
-// the quotient or one less.
+// i / n for n > 0. n is the same for many elements of a thread, which computes its reciprocal once.
+// The reciprocal is rounded down, so `near` is the quotient or one less.
 __device__ inline uint32 repeated_quotient(uint32 i, uint32 n) {
     const uint32 reciprocal = 0xffffffffu / n;
     const uint32 near = __umulhi(i, reciprocal);
@@ -105,7 +105,7 @@ __device__ inline uint32 repeated_quotient(uint32 i, uint32 n) {
 }
 
 // ingot: repeated_remainder
-// i % n, likewise.
+// i % n, by repeated_quotient.
 __device__ inline uint32 repeated_remainder(uint32 i, uint32 n) {
     return i - repeated_quotient(i, n) * n;
 }
@@ -445,7 +445,8 @@ __device__ inline Vec<T, lanes> with_thread(Vec<T, lanes> found, int bits) {
 
 // ingot: combined_across
 // Combines the results of a row's threads in the order of the threads: first within a warp, then
-// those of all warps. `spacing` rows are interleaved: the threads of a row are `spacing` apart.
+// those of all warps. `spacing` rows are interleaved: the threads of a row are `spacing` apart. It
+// is at most 32, unless a row has one thread: then nothing is combined.
 template <typename Kind, int threads, int spacing, int slot, typename T>
 __device__ inline T combined_across(T found) {
     constexpr int warps = threads == 1 ? 1 : threads * spacing / 32;
