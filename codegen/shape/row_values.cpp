@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "ir/passes/rewrite.h"
 #include "ir/rows.h"
 
 namespace ingot::codegen {
@@ -108,13 +109,14 @@ class Rewriter {
   Rewriter(const ir::Graph& graph, PartitionStrategy strategy)
       : graph_(graph), strategy_(strategy), out_{ir::GraphFrame(graph)}, values_(graph) {}
 
+  /// Returns the new graph, without the nodes that are no longer needed.
   ir::Graph run() {
     const std::vector<bool> live = graph_.live();
     for (uint32_t i = 0; i < graph_.count(); ++i)
       if (live[i]) add({i});
     for (ir::Result& result : out_.results)
       for (ir::OutputBlock& block : result.blocks) block.node = with_loads(block.node, block.domain);
-    return std::move(out_);
+    return ir::rewrite(out_, [](ir::Graph& out, NodeId, ir::Node node) { return out.add(std::move(node)); });
   }
 
  private:
