@@ -25,6 +25,7 @@ extern const std::string_view target_prelude_philox_h;
 extern const std::string_view target_prelude_float8_h;
 extern const std::string_view target_prelude_reduce_h;
 extern const std::string_view target_prelude_reduce_cuh;
+extern const std::string_view target_prelude_division_cuh;
 
 namespace {
 
@@ -75,8 +76,9 @@ const std::vector<Section>& sections(Target::Kind target) {
                            erfcx = with_device_functions(target_prelude_erfcx_h),
                            philox = with_device_functions(target_prelude_philox_h),
                            reduce = with_device_functions(target_prelude_reduce_h);
-  static const std::vector<Section> cuda = all_sections(
-      {target_prelude_cuda_cuh, float8, iterations, igamma, erfcx, philox, reduce, target_prelude_reduce_cuh});
+  static const std::vector<Section> cuda =
+      all_sections({target_prelude_cuda_cuh, float8, iterations, igamma, erfcx, philox, reduce,
+                    target_prelude_division_cuh, target_prelude_reduce_cuh});
   static const std::vector<Section> cpu = all_sections(
       {target_prelude_libm_h, target_prelude_cpu_types_h, target_prelude_cpu_h, target_prelude_reduce_h,
        target_prelude_cpu_loops_h, target_prelude_staging_h, target_prelude_cpu_reduce_h, target_prelude_float8_h,

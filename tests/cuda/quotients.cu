@@ -1,4 +1,4 @@
-// Checks the formulas of `quotients` and `quotient_of` (codegen/target/prelude/reduce.cuh), which are copied below:
+// Checks the formulas of `quotients` and `quotient_of` (codegen/target/prelude/division.cuh), which are copied below:
 // both return the nearest quotient for all 2^46 pairs of significands. Exponents do not matter as long as nothing
 // overflows or becomes subnormal.
 //

@@ -12,7 +12,7 @@
 //     valid = area(target) > 0
 //     return sum(where(valid, 1 - giou, 0.0)) / clamp(sum(valid), min=1)
 //
-// prelude: int64 uint32 Vec load store add maximum minimum Sum from_thread with_thread tree quotient_of place_of in_turn Deal of_block of_runs combined
+// prelude: int64 uint32 Vec load store add maximum minimum Sum quotient_of from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
 
 // where: n0 = pred.size(0)
 // requires: pred.size(0) == target.size(0), pred.size(1) == 4, target.size(1) == 4

@@ -3,7 +3,7 @@
 //     e = exp(x - m)
 //     return e / e.sum(-1, keepdim=True)
 //
-// prelude: int64 uint32 inf nan Vec load store maximum minimum Sum Largest from_thread with_thread tree quotients place_of in_turn Deal of_block of_runs combined
+// prelude: int64 uint32 inf nan Vec load store maximum minimum Sum Largest quotients from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
 
 // where: n1 = x.size(1)
 // requires: x.size(1) - 1 >= 0

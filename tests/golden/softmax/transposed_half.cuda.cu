@@ -3,7 +3,7 @@
 //     e = exp(x - m)
 //     return e / e.sum(-1, keepdim=True)
 //
-// prelude: int64 uint32 float16 inf nan Vec load store maximum Sum Largest from_thread with_thread tree reciprocal_of quotient_by combined_across
+// prelude: int64 uint32 float16 inf nan Vec load store maximum Sum Largest reciprocal_of quotient_by from_thread with_thread tree combined_across
 
 // where: n0 = x.size(0), n1 = x.size(1), x_stride1 = x.stride(1), out_stride1 = out.stride(1)
 // requires: x.size(1) - 1 >= 0

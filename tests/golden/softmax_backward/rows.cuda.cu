@@ -1,7 +1,7 @@
 // def softmax(x):
 //     return x.softmax(-1)
 //
-// prelude: int64 uint32 inf nan Vec load store maximum minimum Sum Largest from_thread with_thread tree quotients place_of in_turn Deal of_block of_runs combined
+// prelude: int64 uint32 inf nan Vec load store maximum minimum Sum Largest quotients from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
 
 // where: n1 = x.size(1)
 // requires: x.size(0) == grad.size(0), x.size(1) == grad.size(1)
