@@ -39,8 +39,8 @@ struct Reduction {
   ReduceKind kind = ReduceKind::Sum;
   std::vector<HostId> domain;
   DimMarks reduced;  ///< flags the dims of the domain that are reduced
-  /// All elements of a row are known to be equal, so nothing is reduced: the operand is computed once per row
-  /// (codegen/shape/row_values.h). The kind is Max.
+  /// All elements of a row are known to be equal: the result is any of them, and nothing needs to be reduced. The kind
+  /// is Max. Only code generation sets this.
   bool is_row_value = false;
   bool operator==(const Reduction&) const = default;
 };

@@ -71,8 +71,9 @@ uint32_t vector_bytes_across(const RowsAcross& rows, const KernelFacts& facts) {
 uint32_t fewest_threads_across(uint32_t threads) { return std::max(2u, kWarp / std::min(kWarp, threads)); }
 
 /// The most adjacent threads with adjacent vectors of rows: a warp, because `combined_across` exchanges the results of
-/// at most 32 vectors of rows. If each thread has rows of its own, nothing is exchanged, and larger blocks are launched
-/// faster; but enough blocks should be left for all multiprocessors (docs/performance.md: short-columns).
+/// at most 32 vectors of rows. If each thread has rows of its own, nothing is exchanged, and a block may be larger: a
+/// multiprocessor holds at most 32 blocks. But enough blocks should be left for all multiprocessors
+/// (docs/performance.md: short-columns).
 uint32_t most_threads_across(uint32_t threads, const KernelLayout& layout) {
   constexpr uint32_t kBlocks = 512;
   return threads == 1 ? std::clamp(padded_rows(layout) / kBlocks, kWarp, kBlockThreads) : kWarp;

@@ -134,9 +134,9 @@ Times cuda_times(const KernelOutline& kernel, const KernelGeometry& geometry) {
            : is_held         ? time(bytes, rows * std::max<int64_t>(1, traffic.row_bytes / kBlockBytes), kBlock, kAll)
                              : time(bytes, rows, kBlockReadingAgain, kAllReadingAgain);
   };
-  // Of the phases, the one that stores elements. It takes one launch, and transposes in shared memory if needed. With
-  // PerPhase, a phase that reduces takes two, the second one for the partial results of blocks. With StoresApart, the
-  // rows of the first kernel are not split, so it takes one.
+  // The last phase may store elements: it takes one launch, and transposes in shared memory if needed. A phase that
+  // reduces takes two with PerPhase, the second one for the partial results of blocks. The first kernel of StoresApart
+  // takes one, because its rows are not split.
   const double storing = stored > 0 ? 1 : 0, reducing = phases - storing;
   const double launches_per_phase = rows >= kManyRows ? phases : 2 * reducing + storing;
   const double time_of_stores = storing * (loaded + stored) / kAll;

@@ -95,9 +95,8 @@ class Outliner {
   /// are counted, and the count reads fewer operands.
   bool is_late(ir::NodeId id) const {
     const ir::Reduction& reduction = graph_.reduction(id);
-    const bool has_kernels_per_phase =
-        strategy_ == PartitionStrategy::PerPhase || strategy_ == PartitionStrategy::FusedColumns;
-    if (!has_kernels_per_phase || !has_lone_row(host_, reduction) || reduction_inputs_.contains(id)) return false;
+    if (!has_kernel_per_phase(reduction) || !has_lone_row(host_, reduction) || reduction_inputs_.contains(id))
+      return false;
     std::set<ir::NodeId> awaited, waiting;  // operands of the awaited reductions, and of the output blocks that wait
     for (const ir::Result& result : graph_.results)
       for (const ir::OutputBlock& part : result.blocks) {
@@ -178,10 +177,10 @@ class Outliner {
     return phase;
   }
 
-  /// Whether each phase of the kernel's rows has its own kernel.
-  bool has_kernel_per_phase(const KernelOutline& kernel) const {
+  /// Whether each phase has its own kernel, for the rows of a kernel or of a reduction.
+  bool has_kernel_per_phase(const auto& rows) const {
     return strategy_ == PartitionStrategy::PerPhase ||
-           (strategy_ == PartitionStrategy::FusedColumns && has_lone_row(host_, kernel));
+           (strategy_ == PartitionStrategy::FusedColumns && has_lone_row(host_, rows));
   }
 
   /// Whether the domain has one element per row of the kernel.

@@ -22,7 +22,7 @@ Outlines outlines(const ir::Graph& graph) {
   const auto outline_for = [&](PartitionStrategy strategy) { return partition(graph, strategy).outline; };
   Outlines all{outline(graph), outline_for(PartitionStrategy::StoresApart), outline_for(PartitionStrategy::PerPhase),
                outline_for(PartitionStrategy::FusedColumns)};
-  // StoresApart splits kernels of Whole, and PerPhase those of StoresApart: equal numbers mean equal kernels.
+  // StoresApart only splits kernels of Whole, and PerPhase those of StoresApart: with equal numbers, nothing was split.
   const size_t whole = all.whole.kernels.size(), apart = all.stores_apart->kernels.size(),
                per_phase = all.per_phase->kernels.size();
   if (apart == whole || apart == per_phase) all.stores_apart.reset();

@@ -22,8 +22,8 @@ Partition partition(const ir::Graph& graph, PartitionStrategy strategy);
 /// The outlines of a graph for all strategies. The node ids of each are those of its partition's graph.
 struct Outlines {
   Outline whole;
-  std::optional<Outline> stores_apart;   ///< absent if it is the same as `whole` or `per_phase`
-  std::optional<Outline> per_phase;      ///< absent if it is the same as `whole`
+  std::optional<Outline> stores_apart;   ///< absent if it has as many kernels as `whole` or `per_phase`
+  std::optional<Outline> per_phase;      ///< absent if it has as many kernels as `whole`
   std::optional<Outline> fused_columns;  ///< absent if there are no fused column partials
 
   /// The outline for a partition strategy.

@@ -16,7 +16,7 @@ namespace {
 using ir::NodeId;
 using ir::Op;
 
-/// What a node depends on.
+/// The reductions and the dims on which a node depends.
 struct Dependence {
   std::optional<NodeId> reduction;  ///< one of the reductions, which all have the same rows and are read row by row
   uint64_t dims = 0;                ///< the dims along which it varies, as bits; bit 0 is the innermost dim

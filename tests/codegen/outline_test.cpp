@@ -69,12 +69,13 @@ TEST(Outline, DividesPhasesAmongKernels) {
   for (const Row& row : rows) expect_kernels(row, PartitionStrategy::PerPhase);
 }
 
-// With a kernel per phase: how many values the kernels load per row, and how many they compute for later kernels.
-TEST(Outline, StoresValuesPerRow) {
+// How many values the kernels load from workspaces, and how many row values they compute for later kernels.
+TEST(Outline, StoresRowValues) {
   struct StoredRow {
     std::string text;
     std::vector<uint8_t> ranks;
-    std::vector<std::pair<size_t, size_t>> kernels;  ///< loads of workspaces, and values per row that are stored
+    std::vector<std::pair<size_t, size_t>> kernels;  ///< loads of workspaces, and row values
+    PartitionStrategy strategy = PartitionStrategy::PerPhase;
   };
   const std::vector<StoredRow> rows = {
       {"x / x.sum(1, keepdim=True)", {2}, {{0, 0}, {1, 0}}},
@@ -90,6 +91,13 @@ TEST(Outline, StoresValuesPerRow) {
        {{0, 1}, {1, 1}, {2, 0}}},
       {"(x * x.sum(1, keepdim=True).exp(), x.sum(1).exp() + 1)", {2}, {{0, 1}, {1, 0}}},
       {"x + x.sum(1, keepdim=True).exp()[:1]", {2}, {{0, 0}, {1, 0}}},  // of another row
+      // Phases that reduce are in one kernel, and compute what they read themselves.
+      {"(x - x.mean(1, keepdim=True)) / (x - x.mean(1, keepdim=True)).square().mean(1, keepdim=True).sqrt()",
+       {2},
+       {{0, 2}, {2, 0}},
+       PartitionStrategy::StoresApart},
+      {"x.log_softmax(1)", {2}, {{0, 1}, {2, 0}}, PartitionStrategy::StoresApart},
+      {"x.log_softmax(1)", {2}, {{0, 0}}, PartitionStrategy::Whole},
       // The author's own maximum of equal values is a reduction like any other.
       {"x - (x.sum(1, keepdim=True) * 2).expand(x.shape).amax(1, keepdim=True)", {2}, {{0, 0}, {1, 0}, {1, 0}}},
       {"(x.sum(1, keepdim=True) * 2).expand(x.shape).amax(1)", {2}, {{0, 0}, {1, 0}}},
@@ -98,7 +106,7 @@ TEST(Outline, StoresValuesPerRow) {
     const auto definition = frontend::define(row.text);
     const ir::Graph graph = graph_of(*definition, row.ranks);
     std::vector<std::pair<size_t, size_t>> kernels;
-    for (const KernelOutline& kernel : partition(graph, PartitionStrategy::PerPhase).outline.kernels) {
+    for (const KernelOutline& kernel : partition(graph, row.strategy).outline.kernels) {
       const auto loads = std::ranges::count_if(
           kernel.accesses, [](const AccessUse& use) { return use.in_workspace && use.kind == AccessUse::Kind::Load; });
       kernels.emplace_back(loads, kernel.row_values.size());

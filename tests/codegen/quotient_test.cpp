@@ -60,5 +60,34 @@ def op(x):
   }
 }
 
+// Positions are 32-bit indices; the divisors are extents.
+TEST(Quotients, ArePositionsByASharedReciprocal) {
+  const std::string calls = R"(
+extern "C" unsigned quotient(unsigned i, unsigned n) { return repeated_quotient(i, n); }
+extern "C" unsigned remainder_of(unsigned i, unsigned n) { return repeated_remainder(i, n); }
+extern "C" unsigned short_one(unsigned i, unsigned n) { return short_quotient(i, n); }
+)";
+  const SharedLibrary library(cuda_on_host(kCuda, {}) + without_ptx(prelude_for(Target::Kind::Cuda, calls)) + calls);
+  ASSERT_TRUE(library.is_loaded());
+  using Function = uint32_t(uint32_t, uint32_t);
+  Function *const quotient = library.find<Function>("quotient"),
+                  *const remainder = library.find<Function>("remainder_of"),
+                  *const short_quotient = library.find<Function>("short_one");
+  std::mt19937 random(37);
+  const auto expect_right = [&](uint32_t i, uint32_t n) {
+    ASSERT_EQ(quotient(i, n), i / n) << i << " / " << n;
+    ASSERT_EQ(remainder(i, n), i % n) << i << " % " << n;
+    if (uint64_t{i} * n >= 1u << 30) return;
+    ASSERT_EQ(short_quotient(i, n), i / n) << i << " / " << n;
+  };
+  for (int k = 0; k < 200'000; ++k) {
+    const uint32_t n = std::max(1u, uint32_t(random()) >> random() % 32), i = uint32_t(random()) >> random() % 32;
+    const uint32_t multiple = i / n * n;
+    for (const uint32_t near : {i, multiple, multiple + n - 1, multiple == 0 ? 0 : multiple - 1}) expect_right(near, n);
+  }
+  for (const uint32_t n : {1u, 2u, 3u, 0x7fffffffu, 0x80000000u, 0xffffffffu})
+    for (const uint32_t i : {0u, 1u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) expect_right(i, n);
+}
+
 }  // namespace
 }  // namespace ingot::codegen

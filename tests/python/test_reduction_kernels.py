@@ -254,7 +254,8 @@ ROWS_OF_ONE_ELEMENT = ["F.layer_norm(x, x.shape[-1:])", "x.softmax(-1)", "F.norm
 @pytest.mark.parametrize("text", ROWS_OF_ONE_ELEMENT)
 def test_rows_of_one_element(device, text, dtype):
     op, x = ingot.op(text), torch.randn(8, 1, device=device).to(dtype)
-    torch.testing.assert_close(op(x), op.reference(x), rtol=0.02, atol=0.02)
+    # Eager's layer_norm of a single 16-bit element is up to 3e-5 on the CPU, not 0.
+    torch.testing.assert_close(op(x), op.reference(x), rtol=2 * torch.finfo(dtype).eps, atol=1e-4)
 
 
 # A maximum of equal values that the author wrote, beside the row values that kernels pass to later ones.
@@ -270,4 +271,4 @@ MAXIMA_OF_EQUAL_VALUES = [
 @pytest.mark.parametrize("text", MAXIMA_OF_EQUAL_VALUES)
 def test_maxima_of_equal_values(device, text, shape):
     op, x = ingot.op(f"def f(x): return {text}"), torch.randn(shape, device=device) * shape[1] ** -0.5 * 0.1
-    torch.testing.assert_close(op(x), op.reference(x), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(op(x), op.reference(x))
