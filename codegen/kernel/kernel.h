@@ -90,7 +90,8 @@ struct Value {
     Load,       ///< the element at index operand 1 of pointer operand 0; zero if operand 2, an optional condition, does
                 ///< not hold. Also the target of an assignment to this element
     Pointee,    ///< the element that operand 0 points to
-    Vector,     ///< `type.lanes` adjacent elements of pointer operand 0, from index operand 1 on
+    Vector,     ///< `type.lanes` adjacent elements of pointer operand 0, from index operand 1 on; zeros if the optional
+                ///< operand 2 does not hold
     Shifted,    ///< as Vector, for an unaligned pointer: the elements are taken from the two aligned vectors that
                 ///< contain them
     VectorEnd,  ///< as Vector; the elements at and past index operand 2 (the end) are copies of the last element

@@ -76,7 +76,8 @@ class Printer {
       case Value::Kind::Pointee:
         return fmt::format("*{}", operands[0]);
       case Value::Kind::Vector:
-        return fmt::format("load {}({})", value.type.lanes, all);
+        return fmt::format("load {}({}, {}){}", value.type.lanes, operands[0], operands[1],
+                           operands.size() > 2 ? fmt::format(" if {}", operands[2]) : "");
       case Value::Kind::Shifted:
         return fmt::format("load shifted {}({})", value.type.lanes, all);
       case Value::Kind::VectorEnd:

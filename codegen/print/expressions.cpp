@@ -33,7 +33,7 @@ Text call_text(std::string_view function, std::span<const Text> operands) {
 }
 
 /// A load that is executed only if the third operand holds, and otherwise gives zero.
-Text load_if(ir::DType dtype, std::span<const Text> operands) {
+Text element_or_zero(ir::DType dtype, std::span<const Text> operands) {
   static const Spelling spelling("a ? b : c");
   const bool is_compute_type = ir::compute_type(dtype) == dtype;
   const std::string zero =
@@ -111,14 +111,14 @@ Text Expressions::formula(ValueId id) const {
       return spelling_of(are_for_comments_ ? without_reciprocal(value.index) : value.index, kernel_.target.cuda())
           .fill(operands);
     case Value::Kind::Load:
-      if (operands.size() > 2) return load_if(value.type.dtype, operands);
+      if (operands.size() > 2) return element_or_zero(value.type.dtype, operands);
       [[fallthrough]];
     case Value::Kind::Element:
       return {fmt::format("{}[{}]", operands[0].text, operands[1].text)};
     case Value::Kind::Pointee:
       return {"*" + operands[0].text, Precedence::Unary};
     case Value::Kind::Vector:
-      return call_text(fmt::format("load<{}>", value.type.lanes), operands);
+      return call_text(fmt::format("{}<{}>", operands.size() > 2 ? "load_if" : "load", value.type.lanes), operands);
     case Value::Kind::Shifted:
       return call_text(fmt::format("load_shifted<{}>", value.type.lanes), operands);
     case Value::Kind::VectorEnd:

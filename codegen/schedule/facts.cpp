@@ -150,7 +150,8 @@ KernelFacts facts_of(const ir::Graph& graph, const KernelOutline& outline, const
                     .has_many_steps = layout.has_many_steps,
                     .reduced_axis_multiple = layout.reduced_axis_multiple,
                     .row_cost = cost_of_row(graph, outline, layout),
-                    .quotients = quotients_of(graph, outline)};
+                    .quotients = quotients_of(graph, outline),
+                    .may_divide_by_zero = !outline.divisions.empty()};
   if (outline.column_reductions.empty()) facts.speculative_phase = speculative_phase(graph, outline, layout);
   for (const KernelOutline::ReductionRef& reduction : outline.reductions) {
     const auto bytes = static_cast<uint32_t>(ir::size_of(graph[reduction.node].dtype));

@@ -68,6 +68,7 @@ struct KernelFacts {
   uint32_t reduced_axis_multiple = 1;  ///< CPU: a power of two that divides the innermost extent, if it is reduced
   uint32_t row_cost = 0;               ///< of the values that a row's elements share
   uint32_t quotients = 0;              ///< float32 quotients whose divisor is not a scalar
+  bool may_divide_by_zero = false;     ///< an integer divisor may be zero
   bool has_regions = false;            ///< some `where`s are lazy (regions.h)
   bool has_several_phases = false;     ///< it traverses its rows several times
   uint32_t result_bytes = 0;           ///< of the results of its reductions, per row

@@ -80,6 +80,7 @@ std::string text_of(const Residency& residency) {
   else if (residency.steps > 0)
     texts.push_back(fmt::format("{} steps in registers", residency.steps - residency.shared_steps));
   if (residency.shared_steps > 0) texts.push_back(fmt::format("{} steps in shared memory", residency.shared_steps));
+  if (residency.computes_past_end) texts.emplace_back("computed past the row's end");
   if (residency.batch > 0) texts.push_back(fmt::format("batches of {} rows per warp", residency.batch));
   if (const size_t cached = residency.cached.size(); cached > 0)
     texts.push_back(fmt::format("{} computed value{} per element", cached, cached == 1 ? "" : "s"));

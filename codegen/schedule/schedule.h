@@ -71,6 +71,9 @@ struct Residency {
   uint32_t shared_steps = 0;  ///< CUDA: the number of last steps whose elements are in shared memory, not in registers
   uint32_t batch = 0;         ///< CUDA: rows that a warp copies through shared memory together; 0: none
   bool prefetches = false;    ///< CUDA: the next row is loaded while one is computed
+  /// CUDA: a thread whose elements of a step are past the row's end computes, but neither loads, accumulates nor
+  /// stores. Otherwise there is a branch around the step.
+  bool computes_past_end = false;
   /// Blocked accumulators: a thread takes all elements of some accumulators, then those of the next ones. On CUDA it
   /// has the accumulators of one run at a time, whose elements it loads in `steps` vectors; on the CPU, if rows are
   /// across, one accumulator of each row.

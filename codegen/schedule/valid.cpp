@@ -73,7 +73,7 @@ BrokenRule broken_number_rule(const Schedule& schedule, const KernelLayout& layo
 bool uses_rows_along(const Schedule& schedule) {
   const Residency& residency = schedule.residency;
   return residency.unguarded_steps > 0 || residency.shared_steps > 0 || residency.batch > 0 || residency.prefetches ||
-         schedule.speculative_phase > 0 || schedule.column_chunks() > 0;
+         residency.computes_past_end || schedule.speculative_phase > 0 || schedule.column_chunks() > 0;
 }
 
 BrokenRule broken_across_rule(const Candidate& candidate) {
@@ -277,6 +277,10 @@ BrokenRule broken_memory_rule(const Candidate& candidate) {
   if (residency.batch > 0 && uint64_t{schedule.threads()} * residency.steps * batched > kStaticSharedBytes)
     return "the batches of a block fit into shared memory";
   if (!residency.cached.empty() && !has_cached_vectors) return "computed values are cached in register-cached rows";
+  if (residency.computes_past_end && !can_compute_past_end(facts, layout, schedule))
+    return "threads compute past a row's end only if they load and store whole vectors, cached in registers, and "
+           "neither "
+           "gather nor divide by elements";
   if (std::ranges::any_of(schedule.accesses, &AccessSchedule::is_loaded_ahead) && !has_cached_vectors)
     return "loads ahead of all phases are cached in registers";
   return {};

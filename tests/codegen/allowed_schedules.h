@@ -201,6 +201,11 @@ inline std::vector<std::function<void(Schedule&)>> access_changes(const Reductio
                                              schedule.accesses[a].how != How::Grouped;
   });
   changes.emplace_back([](Schedule& schedule) { schedule.residency.unguarded_steps = 0; });
+  changes.emplace_back([](Schedule& schedule) { schedule.residency.computes_past_end ^= true; });
+  changes.emplace_back([](Schedule& schedule) {
+    schedule.residency.unguarded_steps = 0;
+    schedule.residency.computes_past_end = true;
+  });
   changes.emplace_back([](Schedule& schedule) { schedule.index_bits = 64; });
   return changes;
 }

@@ -120,6 +120,7 @@ inline std::vector<size_t> choices_of(const Schedule& schedule) {
           std::min(residency.steps, 3u),
           std::min(residency.shared_steps, 3u),
           residency.unguarded_steps > 0,
+          residency.computes_past_end,
           schedule.speculative_phase,
           residency.prefetches,
           residency.has_blocked_accumulators,

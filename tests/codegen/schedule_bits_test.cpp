@@ -104,6 +104,7 @@ std::set<std::string> features_of(const Schedule& schedule) {
   add(schedule.is_split(), schedule.is_across() ? "split across" : "split");
   add(residency.steps > 0, "register-cached");
   add(residency.unguarded_steps > 0, "unguarded");
+  add(residency.computes_past_end, "computes past the end");
   add(residency.shared_steps > 0, reduced.count(Scope::Cluster) > 1 ? "shared in a cluster" : "shared");
   add(reduced.count(Scope::Cluster) > 1, "cluster");
   add(residency.batch > 0, reduced.count(Scope::Block) > 1 ? "batch of several threads a row" : "batch");
@@ -132,6 +133,7 @@ const std::vector<const char*> kCudaFeatures = {"a warp's rows together, by vect
                                                 "cluster",
                                                 "column partials",
                                                 "column partials, prefetched",
+                                                "computes past the end",
                                                 "element by element",
                                                 "loaded ahead",
                                                 "masked",

@@ -83,6 +83,11 @@ void add_chunks(Schedule& schedule, Scope scope, uint32_t chunk_length) {
   loops.insert(loops.begin(), {scope});
 }
 
+const char* const kPastEndRule =
+    "threads compute past a row's end only if they load and store whole vectors, cached in registers, and neither "
+    "gather "
+    "nor divide by elements";
+
 const std::vector<Mistake>& mistakes() {
   const ir::SizesAndStrides row = contiguous({5, 1000}), odd = contiguous({5000, 75}), across = {{64, 500}, {1, 64}};
   static const std::vector<Mistake> all = {
@@ -116,6 +121,8 @@ const std::vector<Mistake>& mistakes() {
        [](Schedule& s) { s.residency.prefetches = true; }},
       {"the first step of a row is cached in registers, even if later ones are in shared memory", row,
        [](Schedule& s) { s.residency.shared_steps = s.residency.steps; }},
+      {kPastEndRule, odd, [](Schedule& s) { s.residency.computes_past_end = true; }},
+      {kPastEndRule, row, [](Schedule& s) { s.residency.computes_past_end = true, s.accesses[0].how = How::Single; }},
       {"blocked accumulators are vectors, of several runs, whose elements are loaded in steps", odd,
        [](Schedule& s) {
          s.residency.has_blocked_accumulators = true, s.residency.steps = 2, s.residency.unguarded_steps = 0;

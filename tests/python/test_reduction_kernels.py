@@ -272,3 +272,20 @@ MAXIMA_OF_EQUAL_VALUES = [
 def test_maxima_of_equal_values(device, text, shape):
     op, x = ingot.op(f"def f(x): return {text}"), torch.randn(shape, device=device) * shape[1] ** -0.5 * 0.1
     torch.testing.assert_close(op(x), op.reference(x))
+
+
+@pytest.mark.parametrize(
+    ("text", "computes"),
+    [
+        ("(x + y).sum(-1)", True),
+        ("torch.where(y > 0, x * y, x).amax(-1)", True),
+        ("(x // y).sum(-1)", False),  # the zeros of elements that do not exist would divide by zero
+        ("(100 % y + x).amax(-1)", False),
+        ("(x // 7).sum(-1)", True),
+        ("(x[0, 0, :7][y] + x).sum(-1)", False),  # the indices of elements that do not exist may be out of range
+    ],
+)
+def test_elements_past_the_end_of_a_row_compute_nothing_undefined(text, computes):
+    x = torch.empty(8, 128, 3000, dtype=torch.int32, device="meta")
+    schedule = ingot.op(f"def f(x, y): return {text}").emit("schedule", x, x.clone(), device="cuda", architecture=90)
+    assert ("computed past the row's end" in schedule) == computes

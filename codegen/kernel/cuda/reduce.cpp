@@ -95,10 +95,10 @@ ValueId CudaReduce::let(Body& block, ValueId value, std::string_view preferred) 
   return named;
 }
 
-ValueId CudaReduce::named(ValueId value, const std::string& name) {
+ValueId CudaReduce::named(ValueId value, const std::string& name, ir::DType dtype) {
   assembly_[value].naming = Value::Naming::Exact;
   assembly_[value].name = name;
-  assembly_[value].type = {context_.index_dtype()};
+  assembly_[value].type = {dtype};
   return value;
 }
 
@@ -129,7 +129,10 @@ ValueId CudaReduce::vector_at(uint32_t access) {
               .type = {memory_.type_in_memory(access), lanes_},
               .operands = {base(access), memory_.index(access, Level::Thread, 0)},
               .naming = Value::Naming::Inline};
-  if (is_shifted) value.operands.push_back(places_.length());
+  if (is_shifted)
+    value.operands.push_back(places_.length());
+  else if (is_element_)
+    value.operands.push_back(is_element_);
   return assembly_.add(std::move(value));
 }
 
@@ -147,6 +150,7 @@ void CudaReduce::store(uint32_t access, ValueId value, Body& after) {
 Body CudaReduce::take_step(Body after) {
   Body step = take(step_), element = take(element_);
   if (!element.empty()) step.push_back({over_lanes(std::move(element))});
+  if (is_element_ && !after.empty()) after = {{If{is_element_, std::move(after)}}};
   append(step, std::move(after));
   return step;
 }

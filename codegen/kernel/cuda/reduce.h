@@ -66,8 +66,9 @@ class CudaReduce : public Space, public AccessEmitter {
   ValueId plus(ValueId a, ValueId b) { return assembly_.index(IndexOp::Add, a, b); }
   /// Gives an index a unique name, computes it at the end of this block, and gives it the kernel's index type.
   ValueId let(Body& block, ValueId value, std::string_view preferred);
-  /// Gives an index a name, which must be claimed. The caller emits the Let.
-  ValueId named(ValueId value, const std::string& name);
+  /// Gives a value a name, which must be claimed, and a type. The caller emits the Let.
+  ValueId named(ValueId value, const std::string& name, ir::DType dtype);
+  ValueId named(ValueId index, const std::string& name) { return named(index, name, context_.index_dtype()); }
 
   /// Sets the launch: a block has `rows` rows.
   void launch(uint32_t rows);
@@ -109,8 +110,10 @@ class CudaReduce : public Space, public AccessEmitter {
   Body row_;  ///< statements that run once per row, until `flush_row` moves them
   RowPlaces places_;
   uint32_t row_axes_;
-  ValueId thread_, chunk_;                ///< the indices of the thread among those of its row, and of the chunk
-  ValueId row_number_, element_index_;    ///< the indices of the row, and of an element in the row
+  ValueId thread_, chunk_;              ///< the indices of the thread among those of its row, and of the chunk
+  ValueId row_number_, element_index_;  ///< the indices of the row, and of an element in the row
+  /// Whether the elements of the step exist, if threads compute past the row's end; otherwise none.
+  ValueId is_element_;
   std::map<uint32_t, SymbolId> vectors_;  ///< the vectors of the current step, by access
   Body step_, element_;                   ///< statements of a step, and of an element of its vector
   Body body_;                             ///< all phases

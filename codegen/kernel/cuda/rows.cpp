@@ -103,6 +103,8 @@ void Rows::find_element() {
   }
   if (is_register_cached()) {
     element_index_ = named(plus(first_, step), element_name_);
+    if (const ValueId is_element = is_in_row(element_index_); is_element && residency_.computes_past_end)
+      is_element_ = named(is_element, assembly_.claim("is_element"), ir::DType::Bool);
     return;
   }
   from_ = assembly_.variable_called(runs() == 1 ? element_name_ : assembly_.claim("from"), Level::Thread,

@@ -139,8 +139,10 @@ class Rows : public CudaReduce {
   /// Loads the masked access groups that have hoisted predicates, before anything else of the job is computed.
   void load_hoisted(const Job& job);
 
-  /// Guards `body` by whether the element exists; the first steps need no guard.
-  Body guarded(ValueId is_element, Body body);
+  /// Whether the element with this index exists, without a check in the first steps; none if no step needs a check.
+  ValueId is_in_row(ValueId index);
+  /// `body`, only for an element that exists.
+  Body guarded(ValueId index, Body body);
 
   /// Whether a thread processes all elements of one run before the next run (blocked accumulators), so that it need not
   /// hold the accumulators of all runs.

@@ -188,14 +188,18 @@ void Rows::load_hoisted(const Job& job) {
   element_index_ = index;
 }
 
-Body Rows::guarded(ValueId is_element, Body body) {
+ValueId Rows::is_in_row(ValueId index) {
   const uint32_t full = is_read_again_ ? 0 : residency_.unguarded_steps;
-  if (full > 0 && full == residency_.steps) return body;
-  if (full > 0) {
-    const ValueId is_full = assembly_.index(IndexOp::Less, assembly_.read(step_number_), integer(full));
-    is_element = assembly_.index(IndexOp::Or, is_full, is_element);
-  }
-  return {{If{is_element, std::move(body)}}};
+  if (full > 0 && full == residency_.steps) return {};
+  const ValueId is_below = assembly_.index(IndexOp::Less, index, places_.length());
+  if (full == 0) return is_below;
+  const ValueId is_full = assembly_.index(IndexOp::Less, assembly_.read(step_number_), integer(full));
+  return assembly_.index(IndexOp::Or, is_full, is_below);
+}
+
+Body Rows::guarded(ValueId index, Body body) {
+  const ValueId is_element = is_in_row(index);
+  return is_element ? Body{{If{is_element, std::move(body)}}} : std::move(body);
 }
 
 bool Rows::uses_blocked_accumulators(const RowWork& work) const {
@@ -212,10 +216,10 @@ Statement Rows::loop_over(Body step, ValueId run) {
     loop.step = accumulators_, loop.unroll = 1;
     return {std::move(loop)};
   }
-  const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
   if (is_register_cached()) {
     Body steps = {{Let{element_index_}}};
-    append(steps, guarded(is_element, std::move(step)));
+    if (is_element_) steps.push_back({Let{is_element_}});
+    append(steps, is_element_ ? std::move(step) : guarded(element_index_, std::move(step)));
     const bool leaps =
         run && !residency_.has_blocked_accumulators;  // the steps of a run are as far apart as there are runs
     Loop loop{Loop::Kind::Unrolled, step_number_, leaps ? run : integer(0), integer(residency_.steps),
@@ -229,9 +233,10 @@ Statement Rows::loop_over(Body step, ValueId run) {
   if (runs() == 1) loop.unroll = 4;
   if (runs() > 1) {
     const auto kind = runs() <= 8 ? Loop::Kind::Unrolled : Loop::Kind::Serial;
-    Body guarded = {{Let{element_index_}}, {If{is_element, std::move(loop.body)}}};
+    const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
+    Body run_of_step = {{Let{element_index_}}, {If{is_element, std::move(loop.body)}}};
     loop.body = loads_ahead();
-    loop.body.push_back({Loop{kind, step_number_, integer(0), integer(runs()), std::move(guarded)}});
+    loop.body.push_back({Loop{kind, step_number_, integer(0), integer(runs()), std::move(run_of_step)}});
   }
   return {std::move(loop)};
 }

@@ -195,12 +195,11 @@ Body Rows::fold(const RowWork& work, std::vector<ValueId>::const_iterator& value
     std::vector<ValueId> operands = {*value++};
     if (reductions_.takes_factors(*reduction)) operands.push_back(*value++);
     if (reduction->types.size() > 1) operands.push_back(position_in_row());
-    reductions_.fold(folds, *reduction, {accumulator_index(*reduction)}, operands);
+    reductions_.fold(folds, *reduction, {accumulator_index(*reduction)}, operands, is_element_);
   }
   if (!context_.schedule.has_partial_vectors) return folds;
   // The last vector of a ragged row has elements past the row's end.
-  const ValueId is_element = assembly_.index(IndexOp::Less, position_in_row(), places_.length());
-  return guarded(is_element, std::move(folds));
+  return guarded(position_in_row(), std::move(folds));
 }
 
 Body Rows::load_cached() {

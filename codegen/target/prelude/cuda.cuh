@@ -96,6 +96,15 @@ __device__ inline Vec<T, N> load(const T* data, I i) {
     return *reinterpret_cast<const Vec<T, N>*>(data + i);
 }
 
+// ingot: load_if
+// As load, if the elements exist; otherwise zeros.
+template <int N, typename T, typename I>
+__device__ inline Vec<T, N> load_if(const T* data, I i, bool exist) {
+    Vec<T, N> values = {};
+    if (exist) values = load<N>(data, i);
+    return values;
+}
+
 // ingot: store
 template <typename T, int N, typename I>
 __device__ inline void store(T* data, I i, const Vec<T, N>& values) {

@@ -1,7 +1,7 @@
 // def loss(logits, target):
 //     return F.cross_entropy(logits, target)
 //
-// prelude: int64 uint32 bfloat16 inf nan Vec load store add maximum Sum Largest from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
+// prelude: int64 uint32 bfloat16 inf nan Vec load load_if store add maximum Sum Largest from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
 
 // where: n0 = logits.size(0)
 // requires: logits.size(1) > 0 or logits.size(0) == 0, target.size(0) == logits.size(0)
@@ -17,9 +17,8 @@ extern "C" __global__ void __launch_bounds__(128) loss_backward(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 2 + v * 256;
-        if (v < 3 || i < n0) {
-            target2[v] = load<2>(target, i);
-        }
+        const bool is_element = v < 3 || i < n0;
+        target2[v] = load_if<2>(target, i, is_element);
     }
     int64 sum_of[2];
 #pragma unroll
@@ -29,11 +28,10 @@ extern "C" __global__ void __launch_bounds__(128) loss_backward(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 2 + v * 256;
-        if (v < 3 || i < n0) {
+        const bool is_element = v < 3 || i < n0;
 #pragma unroll
-            for (int k = 0; k < 2; ++k) {
-                sum_of[k] = add(sum_of[k], int64(target2[v][k] != -100LL));
-            }
+        for (int k = 0; k < 2; ++k) {
+            sum_of[k] = is_element ? add(sum_of[k], int64(target2[v][k] != -100LL)) : sum_of[k];
         }
     }
     const int64 sum = combined<Sum, 2, 128, 0>(sum_of);

@@ -2,7 +2,7 @@
 //     value, index = x.max(1)
 //     return value * 2, index
 //
-// prelude: int64 uint32 inf Vec load take_larger FirstLargest Found from_thread combined_found
+// prelude: int64 uint32 inf Vec load load_if take_larger FirstLargest Found from_thread combined_found
 
 // where: n1 = x.size(1)
 // requires: x.size(1) - 1 >= 0
@@ -24,9 +24,8 @@ extern "C" __global__ void __launch_bounds__(128) largest(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = threadIdx.x * 4 + v * 512;
-        if (v < 1 || i < n1) {
-            x4[v] = load<4>(x_row, i);
-        }
+        const bool is_element = v < 1 || i < n1;
+        x4[v] = load_if<4>(x_row, i, is_element);
     }
     float value_of[4];
     int index_1_of[4];
@@ -38,9 +37,10 @@ extern "C" __global__ void __launch_bounds__(128) largest(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = threadIdx.x * 4 + v * 512;
-        if (v < 1 || i < n1) {
+        const bool is_element = v < 1 || i < n1;
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
+        for (int k = 0; k < 4; ++k) {
+            if (is_element) {
                 take_larger(value_of[k], index_1_of[k], x4[v][k], i + k);
             }
         }

@@ -1,7 +1,7 @@
 // def squared_error(x, y):
 //     return mean((x - y) ** 2)
 //
-// prelude: int64 uint32 float16 Vec load Sum from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
+// prelude: int64 uint32 float16 Vec load load_if Sum from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
 
 // where: n0 = x.size(0)
 // requires: x.size(0) == y.size(0)
@@ -21,10 +21,9 @@ extern "C" __global__ void __launch_bounds__(64) squared_error(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = threadIdx.x * 8 + v * 512;
-        if (v < 1 || i < n0) {
-            x8[v] = load<8>(x, i);
-            y8[v] = load<8>(y, i);
-        }
+        const bool is_element = v < 1 || i < n0;
+        x8[v] = load_if<8>(x, i, is_element);
+        y8[v] = load_if<8>(y, i, is_element);
     }
     float sum_of[8];
 #pragma unroll
@@ -34,12 +33,11 @@ extern "C" __global__ void __launch_bounds__(64) squared_error(
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
         const int i = threadIdx.x * 8 + v * 512;
-        if (v < 1 || i < n0) {
+        const bool is_element = v < 1 || i < n0;
 #pragma unroll
-            for (int k = 0; k < 8; ++k) {
-                const float v1 = float(x8[v][k]) - float(y8[v][k]);
-                sum_of[k] = fmaf(v1, v1, sum_of[k]);
-            }
+        for (int k = 0; k < 8; ++k) {
+            const float v1 = float(x8[v][k]) - float(y8[v][k]);
+            sum_of[k] = is_element ? fmaf(v1, v1, sum_of[k]) : sum_of[k];
         }
     }
     const float sum = combined<Sum, 8, 64, 0>(sum_of);

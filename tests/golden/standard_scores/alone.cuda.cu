@@ -2,7 +2,7 @@
 //     d = x - x.mean()
 //     return d * rsqrt((d * d).mean() + 1e-6)
 //
-// prelude: int64 uint32 Vec load store Sum from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
+// prelude: int64 uint32 Vec load load_if store Sum from_thread with_thread tree place_of in_turn Deal of_block of_runs combined
 
 // where: n0 = x.size(0)*x.size(1)
 // requires: x.dtype == f32, x.dim() == 2, x.is_contiguous(), aligned(x, 16)
@@ -20,9 +20,8 @@ extern "C" __global__ void __launch_bounds__(512) standard_scores(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 2048;
-        if (v < 3 || i < n0) {
-            x4[v] = load<4>(x, i);
-        }
+        const bool is_element = v < 3 || i < n0;
+        x4[v] = load_if<4>(x, i, is_element);
     }
     float sum_of[4];
 #pragma unroll
@@ -32,11 +31,10 @@ extern "C" __global__ void __launch_bounds__(512) standard_scores(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 2048;
-        if (v < 3 || i < n0) {
+        const bool is_element = v < 3 || i < n0;
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                sum_of[k] = sum_of[k] + x4[v][k];
-            }
+        for (int k = 0; k < 4; ++k) {
+            sum_of[k] = is_element ? sum_of[k] + x4[v][k] : sum_of[k];
         }
     }
     const float sum = combined<Sum, 4, 512, 0>(sum_of);
@@ -49,12 +47,11 @@ extern "C" __global__ void __launch_bounds__(512) standard_scores(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 2048;
-        if (v < 3 || i < n0) {
+        const bool is_element = v < 3 || i < n0;
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                const float d = x4[v][k] - v1;
-                sum_1_of[k] = fmaf(d, d, sum_1_of[k]);
-            }
+        for (int k = 0; k < 4; ++k) {
+            const float d = x4[v][k] - v1;
+            sum_1_of[k] = is_element ? fmaf(d, d, sum_1_of[k]) : sum_1_of[k];
         }
     }
     const float sum_1 = combined<Sum, 4, 512, 1>(sum_1_of);
@@ -62,13 +59,14 @@ extern "C" __global__ void __launch_bounds__(512) standard_scores(
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
         const int i = threadIdx.x * 4 + v * 2048;
-        if (v < 3 || i < n0) {
-            Vec<float, 4> out4;
+        const bool is_element = v < 3 || i < n0;
+        Vec<float, 4> out4;
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
-                const float d = x4[v][k] - v1;
-                out4[k] = d * v2;
-            }
+        for (int k = 0; k < 4; ++k) {
+            const float d = x4[v][k] - v1;
+            out4[k] = d * v2;
+        }
+        if (is_element) {
             store(out, i, out4);
         }
     }
