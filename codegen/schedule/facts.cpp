@@ -92,6 +92,13 @@ bool is_aligned(const AccessFacts& access, uint32_t lanes) {
   return access.alignment >= std::min(lanes * access.bytes, kVectorBytes);
 }
 
+uint32_t bytes_per_element(const KernelFacts& facts) {
+  uint32_t bytes = 0;
+  for (const AccessFacts& access : facts.accesses)
+    if (access.kind != Kind::Index && !access.broadcasts) bytes += access.bytes;
+  return bytes;
+}
+
 bool is_large(const AccessFacts& access) {
   return access.kind == Kind::Load && access.varies_in_row && !access.broadcasts && !access.is_masked &&
          !access.is_grouped;

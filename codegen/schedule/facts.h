@@ -87,6 +87,8 @@ struct KernelFacts {
 uint32_t most_transposed_axis(const KernelFacts& facts);
 /// The bytes per element of the loads that are transposed along this axis (is_transposed).
 uint32_t transposed_bytes(const KernelFacts& facts, uint32_t axis);
+/// The bytes per element of the accesses that have an element for each element of the domain.
+uint32_t bytes_per_element(const KernelFacts& facts);
 /// In a kernel that reduces: whether the access is a load with one element per element of the domain.
 bool is_large(const AccessFacts& access);
 /// In a kernel that reduces: the bytes per element of these loads.

@@ -38,9 +38,7 @@ bool is_vector_along(const AccessFacts& access, const KernelFacts& facts, Preset
 /// Whether arithmetic limits the kernel: its arithmetic intensity (FLOP/byte) is high.
 bool is_heavy(const KernelFacts& facts) {
   constexpr uint32_t kPerByte = 5;
-  uint32_t bytes = 0;
-  for (const AccessFacts& access : facts.accesses)
-    if (access.kind != Kind::Index && !access.broadcasts) bytes += access.bytes;
+  const uint32_t bytes = bytes_per_element(facts);
   return bytes > 0 && facts.cost >= kPerByte * bytes;
 }
 

@@ -83,7 +83,7 @@ void complete_on_cuda(Schedule& schedule, const ReductionKernel& kernel) {
       cached_values(kernel, shared_by_phases(graph, outline, layout, schedule.speculative_phase),
                     [&](uint32_t bytes) { return cuda_can_cache(schedule, bytes); });
   for (uint32_t a = 0; a < facts.accesses.size(); ++a) schedule.accesses.push_back(access_on_cuda(a, schedule, kernel));
-  schedule.residency.computes_past_end = cuda_computes_past_end(facts, layout, schedule);
+  schedule.residency.computes_past_end = cuda_computes_past_end(facts, schedule);
 }
 
 }  // namespace

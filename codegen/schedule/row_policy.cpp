@@ -413,7 +413,7 @@ Schedule cuda_rows(const KernelFacts& facts, const KernelLayout& layout, bool ha
   return rows_along(facts, layout, has_several_phases);
 }
 
-bool can_compute_past_end(const KernelFacts& facts, const KernelLayout& layout, const Schedule& schedule) {
+bool can_compute_past_end(const KernelFacts& facts, const Schedule& schedule) {
   const Residency& residency = schedule.residency;
   if (schedule.is_across() || schedule.lanes() == 1 || residency.steps == 0 || residency.shared_steps > 0 ||
       residency.has_blocked_accumulators || schedule.has_partial_vectors || schedule.column_chunks() > 0)
@@ -425,9 +425,8 @@ bool can_compute_past_end(const KernelFacts& facts, const KernelLayout& layout, 
     const AccessFacts& access = facts.accesses[a];
     if (access.kind == Kind::Index) continue;
     if (access.varies_in_row && schedule.accesses[a].how != AccessSchedule::How::Vector) return false;
-    // The index of an element that does not exist may be out of range. If several axes are reduced, elements along the
-    // innermost one may share an index that varies along another.
-    if (access.kind == Kind::Gather && (!access.row_shares_index || layout.reduced_axes > 1)) return false;
+    // The index of an element that does not exist may be out of range.
+    if (access.kind == Kind::Gather && !access.row_shares_index) return false;
   }
   return true;
 }
@@ -435,14 +434,11 @@ bool can_compute_past_end(const KernelFacts& facts, const KernelLayout& layout, 
 // With a branch around each step, the compiler loads the last steps' elements only after it has computed others. But if
 // arithmetic limits the kernel, computing in vain takes longer. The cost of a kernel with speculative sums counts the
 // other arm, which few rows execute (docs/performance.md: past-the-end).
-bool cuda_computes_past_end(const KernelFacts& facts, const KernelLayout& layout, const Schedule& schedule) {
+bool cuda_computes_past_end(const KernelFacts& facts, const Schedule& schedule) {
   constexpr uint32_t kPerByte = 10;
-  uint32_t bytes = 0;
-  for (const AccessFacts& access : facts.accesses)
-    if (access.varies_in_row && access.kind != Kind::Index && !access.broadcasts) bytes += access.bytes;
   return schedule.residency.unguarded_steps < schedule.residency.steps &&
-         facts.cost <= kPerByte * bytes * (schedule.speculative_phase > 0 ? 2 : 1) &&
-         can_compute_past_end(facts, layout, schedule);
+         facts.cost <= kPerByte * bytes_per_element(facts) * (schedule.speculative_phase > 0 ? 2 : 1) &&
+         can_compute_past_end(facts, schedule);
 }
 
 // If a later phase is the first to need an operand, the operand is loaded while the first phase computes. With fused

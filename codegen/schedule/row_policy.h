@@ -68,9 +68,9 @@ bool is_vector_across_rows(const AccessFacts& access, const KernelLayout& layout
 bool cuda_can_cache(const Schedule& schedule, uint32_t bytes);
 /// CUDA: whether threads can compute past the end of a row, in a schedule whose accesses are complete: only whole
 /// vectors are loaded and stored, all steps have registers, and nothing is undefined for elements that are zeros.
-bool can_compute_past_end(const KernelFacts& facts, const KernelLayout& layout, const Schedule& schedule);
+bool can_compute_past_end(const KernelFacts& facts, const Schedule& schedule);
 /// CUDA: whether they can, and it is faster (Residency::computes_past_end).
-bool cuda_computes_past_end(const KernelFacts& facts, const KernelLayout& layout, const Schedule& schedule);
+bool cuda_computes_past_end(const KernelFacts& facts, const Schedule& schedule);
 /// CUDA: whether an access of a register-cached row is loaded ahead of all phases, although a later phase is the first
 /// to need it.
 bool cuda_reads_ahead(const AccessFacts& access, const KernelFacts& facts, const Schedule& schedule);

@@ -277,10 +277,9 @@ BrokenRule broken_memory_rule(const Candidate& candidate) {
   if (residency.batch > 0 && uint64_t{schedule.threads()} * residency.steps * batched > kStaticSharedBytes)
     return "the batches of a block fit into shared memory";
   if (!residency.cached.empty() && !has_cached_vectors) return "computed values are cached in register-cached rows";
-  if (residency.computes_past_end && !can_compute_past_end(facts, layout, schedule))
-    return "threads compute past a row's end only if they load and store whole vectors, cached in registers, and "
-           "neither "
-           "gather nor divide by elements";
+  if (residency.computes_past_end && !can_compute_past_end(facts, schedule))
+    return "threads compute past a row's end only in whole vectors that registers cache, without gathers of elements, "
+           "integer divisions and lazy `where`s";
   if (std::ranges::any_of(schedule.accesses, &AccessSchedule::is_loaded_ahead) && !has_cached_vectors)
     return "loads ahead of all phases are cached in registers";
   return {};

@@ -84,9 +84,8 @@ void add_chunks(Schedule& schedule, Scope scope, uint32_t chunk_length) {
 }
 
 const char* const kPastEndRule =
-    "threads compute past a row's end only if they load and store whole vectors, cached in registers, and neither "
-    "gather "
-    "nor divide by elements";
+    "threads compute past a row's end only in whole vectors that registers cache, without gathers of elements, "
+    "integer divisions and lazy `where`s";
 
 const std::vector<Mistake>& mistakes() {
   const ir::SizesAndStrides row = contiguous({5, 1000}), odd = contiguous({5000, 75}), across = {{64, 500}, {1, 64}};

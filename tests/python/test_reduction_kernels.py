@@ -255,7 +255,7 @@ ROWS_OF_ONE_ELEMENT = ["F.layer_norm(x, x.shape[-1:])", "x.softmax(-1)", "F.norm
 def test_rows_of_one_element(device, text, dtype):
     op, x = ingot.op(text), torch.randn(8, 1, device=device).to(dtype)
     # Eager's layer_norm of a single 16-bit element is up to 3e-5 on the CPU, not 0.
-    torch.testing.assert_close(op(x), op.reference(x), rtol=2 * torch.finfo(dtype).eps, atol=1e-4)
+    torch.testing.assert_close(op(x), op.reference(x), rtol=2 * torch.finfo(dtype).eps, atol=4e-5)
 
 
 # A maximum of equal values that the author wrote, beside the row values that kernels pass to later ones.
@@ -282,6 +282,8 @@ def test_maxima_of_equal_values(device, text, shape):
         ("(x // y).sum(-1)", False),  # the zeros of elements that do not exist would divide by zero
         ("(100 % y + x).amax(-1)", False),
         ("(x // 7).sum(-1)", True),
+        ("(x + y[y[:, 0, 0], 0, 0, None, None]).amax(2)", True),  # all elements of a row share the index
+        ("(x + torch.arange(3000, device=x.device)).argmax(-1)", True),
         ("(x[0, 0, :7][y] + x).sum(-1)", False),  # the indices of elements that do not exist may be out of range
     ],
 )

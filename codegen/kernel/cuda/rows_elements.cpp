@@ -233,10 +233,10 @@ Statement Rows::loop_over(Body step, ValueId run) {
   if (runs() == 1) loop.unroll = 4;
   if (runs() > 1) {
     const auto kind = runs() <= 8 ? Loop::Kind::Unrolled : Loop::Kind::Serial;
-    const ValueId is_element = assembly_.index(IndexOp::Less, element_index_, length);
-    Body run_of_step = {{Let{element_index_}}, {If{is_element, std::move(loop.body)}}};
+    Body step_of_run = {{Let{element_index_}}};
+    append(step_of_run, guarded(element_index_, std::move(loop.body)));
     loop.body = loads_ahead();
-    loop.body.push_back({Loop{kind, step_number_, integer(0), integer(runs()), std::move(run_of_step)}});
+    loop.body.push_back({Loop{kind, step_number_, integer(0), integer(runs()), std::move(step_of_run)}});
   }
   return {std::move(loop)};
 }
